@@ -1,0 +1,1 @@
+"""SQL queries on a CRON schedule, with history, pages and Prometheus gauges."""

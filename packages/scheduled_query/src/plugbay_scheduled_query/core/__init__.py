@@ -1,0 +1,1 @@
+"""The thinking part of the service: no web, no database; values in, values out."""

@@ -1,0 +1,1 @@
+"""Periodic tasks and background jobs for Plugbay plugins."""

@@ -1,0 +1,1 @@
+"""Tables, counters, charts and an SQL editor for the pages of Plugbay plugins."""

