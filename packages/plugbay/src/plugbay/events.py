@@ -1,0 +1,78 @@
+"""The event bus: who listens to what, by owner."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from plugbay.errors import ReservedEvent
+from plugbay.logs import get_logger
+
+RESERVED = "plugbay."
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened: its name, in the past tense, and what there is to know about it."""
+
+    name: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+Listener = Callable[[Event], object]
+
+
+@dataclass(frozen=True)
+class Subscription:
+    event: str
+    listener: Listener
+    owner: str
+
+
+class EventBus:
+    """Calls each listener in the order of its coming, in the emitter's thread; one that fails is logged."""
+
+    def __init__(self) -> None:
+        self._subscriptions: tuple[Subscription, ...] = ()
+        self._ready: Event | None = None
+
+    def on(self, name: str, listener: Listener, owner: str = "application") -> None:
+        """Calls `listener` on each event of that name; for `plugbay.ready`, also if it is already past."""
+        subscription = Subscription(name, listener, owner)
+        self._subscriptions = (*self._subscriptions, subscription)
+        if self._ready and name == self._ready.name:
+            self._call(subscription, self._ready)
+
+    def emit(self, name: str, **data: Any) -> None:
+        """Tells all listeners; the names that begin with `plugbay.` are the host's own."""
+        if name.startswith(RESERVED):
+            raise ReservedEvent(name=name)
+        self._tell(Event(name, data))
+
+    def emit_lifecycle(self, name: str, **data: Any) -> None:
+        """For the host alone: emits `plugbay.<name>`."""
+        event = Event(RESERVED + name, data)
+        if name == "ready":
+            self._ready = event
+        elif name == "stopping":
+            self._ready = None
+        self._tell(event)
+
+    def of_owner(self, owner: str) -> list[str]:
+        """The names of the events that an owner listens to."""
+        return sorted({sub.event for sub in self._subscriptions if sub.owner == owner})
+
+    def remove_owner(self, owner: str) -> None:
+        self._subscriptions = tuple(sub for sub in self._subscriptions if sub.owner != owner)
+
+    def _tell(self, event: Event) -> None:
+        for subscription in self._subscriptions:
+            if subscription.event == event.name:
+                self._call(subscription, event)
+
+    def _call(self, subscription: Subscription, event: Event) -> None:
+        try:
+            subscription.listener(event)
+        except (Exception, SystemExit):
+            log.exception("listener_failed", event=event.name, owner=subscription.owner)
