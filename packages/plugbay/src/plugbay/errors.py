@@ -30,3 +30,71 @@ class PluginRefused(PlugbayError):
 
 class ReservedEvent(PlugbayError):
     """The event {name!r} belongs to the host: only the host emits events that begin with 'plugbay.'."""
+
+
+class StoreError(PlugbayError):
+    """The store cannot be used."""
+
+
+class StoreUrlRefused(StoreError, OperatorError):
+    """PLUGBAY_DATABASE_URL cannot be used: {reason}. Use sqlite:///PATH or postgresql://USER:PASSWORD@HOST/NAME."""
+
+
+class PostgresqlDriverMissing(StoreError, OperatorError):
+    """PLUGBAY_DATABASE_URL needs the PostgreSQL driver, which is missing: pip install 'plugbay[postgresql]'."""
+
+
+class DataDirUnusable(StoreError, OperatorError):
+    """Cannot write {path}: {reason}. Give PLUGBAY_DATA_DIR a folder that this user may write."""
+
+
+class StoreNotADatabase(StoreError, OperatorError):
+    """{path} is not a SQLite database. Move it away, or name another file in PLUGBAY_DATABASE_URL."""
+
+
+class StoreWithoutWal(StoreError, OperatorError):
+    """{path} cannot have a write-ahead log, as on most network drives. Put the store on a local disk."""
+
+
+class StoreUnavailable(StoreError, OperatorError):
+    """The store at {where} does not answer: {reason}."""
+
+
+class StoreDamaged(StoreError, OperatorError):
+    """The store at {where} is damaged ({reason}). Stop Plugbay and put back a backup."""
+
+
+class StoreFull(StoreError, OperatorError):
+    """The store at {where} cannot grow: the disk is full. Nothing of the change was stored."""
+
+
+class StoreBusy(StoreError):
+    """The store was busy for more than {seconds} seconds. Nothing of the change was stored; try again."""
+
+
+class StoreNewer(StoreError, OperatorError):
+    """The store is newer than the code: {module} is at version {stored}, this code knows up to {known}."""
+
+
+class MigrationsUnclear(StoreError):
+    """The migrations of {module} are not one chain: {reason}."""
+
+
+class MigrationFailed(StoreError):
+    """Migration {revision} of {module} failed and was taken back: {reason}."""
+
+
+class BackupFailed(StoreError, OperatorError):
+    """No backup was made at {target}: {reason}."""
+
+
+class SecretUnreadable(PlugbayError):
+    """This secret was encrypted with a key that is not here; enter it again."""
+
+
+class KeyRefused(OperatorError):
+    """{variable} cannot be used: {reason}."""
+
+
+class KeyMismatch(OperatorError):
+    """{variable} is not the key that this store is used with: every process of one store needs the same."""
