@@ -41,7 +41,7 @@ class StoreUrlRefused(StoreError, OperatorError):
 
 
 class PostgresqlDriverMissing(StoreError, OperatorError):
-    """PLUGBAY_DATABASE_URL needs the PostgreSQL driver, which is missing: pip install 'plugbay[postgresql]'."""
+    """PLUGBAY_DATABASE_URL needs the driver of PostgreSQL: pip install 'plugbay[postgresql]'."""
 
 
 class DataDirUnusable(StoreError, OperatorError):
@@ -49,7 +49,7 @@ class DataDirUnusable(StoreError, OperatorError):
 
 
 class StoreNotADatabase(StoreError, OperatorError):
-    """{path} is not a SQLite database. Move it away, or name another file in PLUGBAY_DATABASE_URL."""
+    """{where} is not a SQLite database. Move it away, or name another file in PLUGBAY_DATABASE_URL."""
 
 
 class StoreWithoutWal(StoreError, OperatorError):

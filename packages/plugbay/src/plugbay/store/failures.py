@@ -8,24 +8,19 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import ExceptionContext
 
-from plugbay.errors import PlugbayError, StoreBusy, StoreDamaged, StoreFull, StoreUnavailable
+from plugbay.errors import (
+    PlugbayError,
+    StoreBusy,
+    StoreDamaged,
+    StoreFull,
+    StoreNotADatabase,
+    StoreUnavailable,
+)
 
 WAIT_S = 10  # for a connection, and on SQLite for the writes of other processes
 DISK_FULL_STATE = "53100"
-NO_SERVICE_STATES = (
-    "08",
-    "28",
-    "3D",
-    "53",
-    "57P",
-)  # connection, login, no such database, resources, shutdown
-DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-UNREACHABLE = {
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_PERM,
-    sqlite3.SQLITE_AUTH,
-}
+NO_SERVICE_STATES = ("08", "28", "3D", "53", "57P")  # connection, login, name, resources, shutdown
+UNREACHABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
 
 
 @contextmanager
@@ -44,19 +39,21 @@ def name_failures(engine: sa.Engine) -> None:
     def rename(context: ExceptionContext) -> PlugbayError | None:
         error = context.original_exception
         if isinstance(error, sqlite3.Error):
-            return _sqlite_failure(error, where)
+            return sqlite_failure(error, where)
         return _postgresql_failure(error, where, context.is_disconnect or context.connection is None)
 
     sa.event.listen(engine, "handle_error", rename)
 
 
-def _sqlite_failure(error: sqlite3.Error, where: str) -> PlugbayError | None:
+def sqlite_failure(error: sqlite3.Error, where: str) -> PlugbayError | None:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest is the extended code
     if code == sqlite3.SQLITE_FULL:
         return StoreFull(where=where)
     if code == sqlite3.SQLITE_BUSY:
         return StoreBusy(seconds=WAIT_S)
-    if code in DAMAGED:
+    if code == sqlite3.SQLITE_NOTADB:
+        return StoreNotADatabase(where=where)
+    if code == sqlite3.SQLITE_CORRUPT:
         return StoreDamaged(where=where, reason=error)
     return StoreUnavailable(where=where, reason=error) if code in UNREACHABLE else None
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from plugbay.logs import get_logger
-from plugbay.store.private_files import file_lock
-from plugbay.store.sqlite import lock_file
+from plugbay.store.sqlite import sqlite_lock
 
 log = get_logger(__name__)
 ADVISORY_KEY = 0x706C_7567_6261_79  # "plugbay" in ASCII
@@ -27,7 +26,7 @@ def migration_lock(writer: sa.Engine) -> Iterator[None]:
 @contextmanager
 def _file_lock(writer: sa.Engine) -> Iterator[None]:
     assert writer.url.database is not None
-    with file_lock(lock_file(Path(writer.url.database))):
+    with sqlite_lock(Path(writer.url.database)):
         yield
 
 
@@ -35,7 +34,7 @@ def _file_lock(writer: sa.Engine) -> Iterator[None]:
 def _advisory_lock(writer: sa.Engine) -> Iterator[None]:
     key = sa.literal(ADVISORY_KEY, sa.BigInteger)
     with writer.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        # asked again and again: a session that waits inside the server would hold up CREATE INDEX CONCURRENTLY
+        # asked again and again: who waits inside the server holds up CREATE INDEX CONCURRENTLY
         while not connection.scalar(sa.select(sa.func.pg_try_advisory_lock(key))):
             time.sleep(POLL_S)
         try:

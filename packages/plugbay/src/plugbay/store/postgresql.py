@@ -22,7 +22,7 @@ CONNECT_ARGUMENTS = {
 def open_postgresql(url: sa.URL) -> tuple[sa.Engine, sa.Engine]:
     """The engine for writing and the engine for reading: one pool, two kinds of transaction."""
     if importlib.util.find_spec("psycopg") is None:
-        raise PostgresqlDriverMissing()
+        raise PostgresqlDriverMissing
     given = {name: value for name, value in CONNECT_ARGUMENTS.items() if name not in url.query}
     engine = sa.create_engine(
         url,

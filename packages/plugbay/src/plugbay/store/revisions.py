@@ -1,4 +1,4 @@
-"""What a folder of migrations contains, read without running it and without Alembic, whose import takes long."""
+"""What a folder of migrations contains, read without running it and without importing Alembic."""
 
 import ast
 from dataclasses import dataclass

@@ -1,18 +1,17 @@
 """The store on SQLite: one file, one writer at a time, readers that never wait."""
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
-from plugbay.errors import StoreNotADatabase, StoreWithoutWal
-from plugbay.store.failures import WAIT_S, name_failures
-from plugbay.store.private_files import file_lock, make_private_dir, make_private_file
+from plugbay.errors import StoreWithoutWal
+from plugbay.private_files import file_lock, make_private_dir, make_private_file
+from plugbay.store.failures import WAIT_S, name_failures, sqlite_failure
 
-MAGIC = b"SQLite format 3\0"
-IN_WAL_MODE = b"\2\2"  # bytes 18 and 19 of the file: read and write version
 READERS_KEPT, READERS_MOST = 4, 40  # as many as Starlette has worker threads
 CONNECTION_PRAGMAS = (
     "PRAGMA foreign_keys=ON",
@@ -38,29 +37,31 @@ def open_sqlite(url: sa.URL) -> tuple[sa.Engine, sa.Engine]:
 def prepare_file(path: Path) -> None:
     """Makes the file, closed to others, and turns the write-ahead log on, which is kept in the file."""
     make_private_dir(path.parent)
-    if _is_ready(path):
+    if path.exists() and _ask(path, "PRAGMA journal_mode") == "wal":
         return
     # two processes that turn it on at once would get "database is locked" whatever the timeout
-    with file_lock(lock_file(path)):
+    with sqlite_lock(path):
         make_private_file(path)
-        with closing(sqlite3.connect(path, timeout=WAIT_S)) as connection:
-            mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
-    if mode != "wal":
-        raise StoreWithoutWal(path=path)
+        if _ask(path, "PRAGMA journal_mode=WAL") != "wal":
+            raise StoreWithoutWal(path=path)
 
 
-def lock_file(path: Path) -> Path:
-    return path.with_name(f"{path.name}.lock")
+@contextmanager
+def sqlite_lock(path: Path) -> Iterator[None]:
+    """The lock of one SQLite store."""
+    # never the store's own file: closing that anywhere in a process lets go of the locks SQLite holds on it
+    lock = path.with_name(f"{path.name}.lock")
+    make_private_file(lock)
+    with file_lock(lock):
+        yield
 
 
-def _is_ready(path: Path) -> bool:
-    if not path.is_file() or path.stat().st_size == 0:
-        return False
-    with path.open("rb") as file:
-        head = file.read(20)
-    if not head.startswith(MAGIC):
-        raise StoreNotADatabase(path=path)
-    return head.endswith(IN_WAL_MODE)
+def _ask(path: Path, pragma: str) -> str:
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=WAIT_S)) as connection:
+            return str(connection.execute(pragma).fetchone()[0])
+    except sqlite3.Error as error:
+        raise sqlite_failure(error, str(path)) or error from error
 
 
 def _engine(url: sa.URL, **pool: int) -> sa.Engine:

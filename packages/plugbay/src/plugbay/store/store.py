@@ -8,14 +8,15 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from plugbay.private_files import make_private_dir
 from plugbay.store.failures import busy_by_name
 from plugbay.store.migrate import migrate
 from plugbay.store.postgresql import open_postgresql
-from plugbay.store.private_files import make_private_dir
 from plugbay.store.sqlite import open_sqlite
 from plugbay.store.urls import store_url
 
 HOST_MODULE = "plugbay"
+PING = {"sqlite": "SELECT 1 FROM sqlite_master LIMIT 1", "postgresql": "SELECT 1"}
 HOST_MIGRATIONS = Path(__file__).parent / "migrations"
 
 
@@ -33,7 +34,7 @@ class Store:
 
     @contextmanager
     def begin(self) -> Iterator[sa.Connection]:
-        """A connection in a write transaction: committed at the end of the block, taken back on an exception."""
+        """A connection in a write transaction: committed at the block's end, taken back on an exception."""
         with busy_by_name(), self.engine.begin() as connection:
             yield connection
 
@@ -45,7 +46,7 @@ class Store:
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        """An ORM session in a write transaction: committed at the end of the block, taken back on an exception."""
+        """An ORM session in a write transaction: committed at the block's end, taken back on an exception."""
         with busy_by_name(), Session(self.engine, expire_on_commit=False) as session, session.begin():
             yield session
 
@@ -66,9 +67,7 @@ class Store:
     def ping(self) -> None:
         """Raises a named error when the store does not answer."""
         with self.connect() as connection:
-            connection.exec_driver_sql(
-                "SELECT 1 FROM sqlite_master LIMIT 1" if self.dialect == "sqlite" else "SELECT 1"
-            )
+            connection.exec_driver_sql(PING[self.dialect])
 
     def close(self) -> None:
         """Lets all connections go."""

@@ -20,11 +20,17 @@ def _key_of_name(context: Any) -> str:
     return name_key(context.get_current_parameters()["name"])
 
 
+def _user_id() -> sa.Column[int]:
+    user = sa.ForeignKey("users.id", ondelete="CASCADE")
+    return sa.Column("user_id", sa.Integer, user, nullable=False, index=True)
+
+
 plugin_states = sa.Table(
     "plugin_states",
     metadata,
     sa.Column("name", sa.String(64), primary_key=True),
     sa.Column("enabled", sa.Boolean, nullable=False),
+    sa.Column("found_as", sa.String(255), nullable=False),  # its folder's or entry point's name
     sa.Column("updated_at", UTCDateTime, nullable=False),
 )
 
@@ -66,9 +72,7 @@ sessions = sa.Table(
     "sessions",
     metadata,
     sa.Column("id_hash", sa.String(64), primary_key=True),  # SHA-256 of the cookie's value, in hex
-    sa.Column(
-        "user_id", sa.Integer, sa.ForeignKey("users.id", ondelete="CASCADE"), nullable=False, index=True
-    ),
+    _user_id(),
     sa.Column("created_at", UTCDateTime, nullable=False),
     sa.Column("last_seen_at", UTCDateTime, nullable=False),
     sa.Column("expires_at", UTCDateTime, nullable=False, index=True),
@@ -80,9 +84,7 @@ api_tokens = sa.Table(
     "api_tokens",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column(
-        "user_id", sa.Integer, sa.ForeignKey("users.id", ondelete="CASCADE"), nullable=False, index=True
-    ),
+    _user_id(),
     sa.Column("name", sa.String(150), nullable=False),
     sa.Column("token_hash", sa.String(64), nullable=False, unique=True),  # SHA-256 in hex
     sa.Column("created_at", UTCDateTime, nullable=False),

@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic.config import Config
 from alembic.runtime.environment import EnvironmentContext
+from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from plugbay.errors import MigrationFailed, PlugbayError
@@ -67,7 +68,7 @@ def _migrating_connection(writer: sa.Engine) -> Iterator[sa.Connection]:
             yield connection
             return
         driver: Any = connection.connection.driver_connection
-        # with foreign keys on, rebuilding a table (as ALTER mostly means here) would delete the rows that refer to it
+        # with foreign keys on, rebuilding a table, as most ALTERs do here, deletes the rows that refer to it
         driver.execute("PRAGMA foreign_keys=OFF")
         try:
             yield connection
@@ -76,6 +77,7 @@ def _migrating_connection(writer: sa.Engine) -> Iterator[sa.Connection]:
             driver.execute("PRAGMA foreign_keys=ON")
 
 
-def _check_references(ctx: Any, **_: Any) -> None:
+def _check_references(ctx: MigrationContext, step: Any, heads: Any, run_args: Any) -> None:
+    assert ctx.connection is not None
     if ctx.dialect.name == "sqlite" and ctx.connection.exec_driver_sql("PRAGMA foreign_key_check").first():
         raise ValueError("rows refer to rows that are no longer there")
