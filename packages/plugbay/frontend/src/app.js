@@ -1,0 +1,6 @@
+import "./app/htmx.js";
+import "./app/icons.js";
+import { toast, adopt } from "./app/toasts.js";
+
+adopt();
+document.addEventListener("toast", (event) => toast(event.detail.text ?? event.detail.value, event.detail.level));
