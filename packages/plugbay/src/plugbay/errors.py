@@ -77,11 +77,11 @@ class StoreNewer(StoreError, OperatorError):
 
 
 class MigrationsUnclear(StoreError):
-    """The migrations of {module} are not one chain: {reason}."""
+    """The migrations of {module} cannot be followed: {reason}."""
 
 
 class MigrationFailed(StoreError):
-    """Migration {revision} of {module} failed and was taken back: {reason}."""
+    """Migration {revision} of {module} failed: {reason}."""
 
 
 class BackupFailed(StoreError, OperatorError):

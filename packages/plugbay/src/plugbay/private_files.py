@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from plugbay.errors import DataDirUnusable
+from plugbay.logs import get_logger
 
+log = get_logger(__name__)
 PRIVATE_DIR, PRIVATE_FILE = 0o700, 0o600
 
 
@@ -57,7 +59,15 @@ def file_lock(path: Path) -> Iterator[None]:
     """Holds the lock of a file or folder; a process that dies, by whatever means, has let it go."""
     handle = os.open(path, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        _take(handle, path)
         yield
     finally:
         os.close(handle)
+
+
+def _take(handle: int, path: Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        log.info("lock_waiting", file=path)
+        fcntl.flock(handle, fcntl.LOCK_EX)

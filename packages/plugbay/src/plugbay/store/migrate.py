@@ -4,39 +4,43 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from plugbay.errors import StoreNewer
-from plugbay.store.migration_lock import migration_lock
+from plugbay.errors import MigrationsUnclear, StoreNewer
 from plugbay.store.revisions import Revisions, read_revisions
+
+VERSION_TABLE = "alembic_version_{}"
+MODULE_NAME_MAX = 47  # characters: PostgreSQL cuts a table's name after 63
 
 
 def migrate(writer: sa.Engine, reader: sa.Engine, module: str, scripts: Path) -> None:
     """Brings one module's tables to its newest version, if they are not there yet."""
+    if len(module) > MODULE_NAME_MAX:
+        raise MigrationsUnclear(module=module, reason=f"its name is longer than {MODULE_NAME_MAX} characters")
     revisions = read_revisions(module, scripts)
-    if is_current(reader, module, revisions):
-        return
-    with migration_lock(writer):
-        if not is_current(reader, module, revisions):  # another process may have been quicker
-            from plugbay.store.upgrade import upgrade
+    if not is_current(reader, module, revisions):
+        _upgrade(writer, reader, module, scripts, revisions)
 
-            upgrade(writer, module, scripts)
+
+def _upgrade(writer: sa.Engine, reader: sa.Engine, module: str, scripts: Path, revisions: Revisions) -> None:
+    # Alembic costs 9 MB and a tenth of a second: a start with nothing to do does without
+    from plugbay.store.migrating import migrating_connection
+    from plugbay.store.upgrade import upgrade
+
+    with migrating_connection(writer) as connection:
+        if not is_current(reader, module, revisions):  # another process may have been quicker
+            upgrade(connection, module, scripts, VERSION_TABLE.format(module))
 
 
 def is_current(reader: sa.Engine, module: str, revisions: Revisions) -> bool:
     """Whether the store has the newest version; one that this code does not know is refused."""
-    stored = stored_versions(reader, module)
+    stored = _stored_versions(reader, VERSION_TABLE.format(module))
     if unknown := stored - revisions.known:
         known = revisions.head or "none"
         raise StoreNewer(module=module, stored=", ".join(sorted(unknown)), known=known)
     return stored == ({revisions.head} if revisions.head else set())
 
 
-def version_table(module: str) -> str:
-    return f"alembic_version_{module}"
-
-
-def stored_versions(reader: sa.Engine, module: str) -> set[str]:
-    name = version_table(module)
+def _stored_versions(reader: sa.Engine, table: str) -> set[str]:
     with reader.connect() as connection:
-        if not reader.dialect.has_table(connection, name):
+        if not reader.dialect.has_table(connection, table):
             return set()
-        return set(connection.scalars(sa.select(sa.column("version_num")).select_from(sa.table(name))))
+        return set(connection.scalars(sa.select(sa.column("version_num")).select_from(sa.table(table))))

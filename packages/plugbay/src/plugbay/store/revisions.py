@@ -1,10 +1,13 @@
 """What a folder of migrations contains, read without running it and without importing Alembic."""
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from plugbay.errors import MigrationsUnclear
+
+Parents = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -17,32 +20,52 @@ class Revisions:
 
 def read_revisions(module: str, scripts: Path) -> Revisions:
     """The versions named in `versions/*.py`; a folder without any has no head."""
-    parents = dict(_revision_of(module, path) for path in sorted((scripts / "versions").glob("[!_]*.py")))
-    heads = parents.keys() - {parent for each in parents.values() for parent in each}
-    if len(heads) > 1:
-        raise MigrationsUnclear(module=module, reason=f"it has several ends, {', '.join(sorted(heads))}")
-    return Revisions(frozenset(parents), next(iter(heads), None))
+    try:
+        parents = _read_all(sorted((scripts / "versions").glob("[!_.]*.py")))
+        return Revisions(frozenset(parents), _head_of(parents))
+    except ValueError as error:
+        raise MigrationsUnclear(module=module, reason=error) from error
 
 
-def _revision_of(module: str, path: Path) -> tuple[str, tuple[str, ...]]:
+def _head_of(parents: Mapping[str, Parents]) -> str | None:
+    named = {parent for each in parents.values() for parent in each}
+    if missing := named - parents.keys():
+        raise ValueError(f"{', '.join(sorted(missing))} is named as a down_revision but is not there")
+    heads = sorted(parents.keys() - named)
+    if len(heads) > 1 or (parents and not heads):
+        raise ValueError(f"they must have one end, not {', '.join(heads) or 'a circle'}")
+    return heads[0] if heads else None
+
+
+def _read_all(paths: list[Path]) -> dict[str, Parents]:
+    parents: dict[str, Parents] = {}
+    for path in paths:
+        revision, parents_of_it = _read(path)
+        if revision in parents:
+            raise ValueError(f"{path.name} has the revision {revision}, which another has too")
+        parents[revision] = parents_of_it
+    return parents
+
+
+def _read(path: Path) -> tuple[str, Parents]:
     try:
         names = _constants(ast.parse(path.read_bytes(), path.name))
         return str(names["revision"]), _as_tuple(names["down_revision"])
     except (KeyError, SyntaxError, ValueError) as error:
-        reason = f"{path.name} does not say its revision and down_revision plainly"
-        raise MigrationsUnclear(module=module, reason=reason) from error
+        raise ValueError(f"{path.name} does not state its revision and down_revision plainly") from error
 
 
 def _constants(tree: ast.Module) -> dict[str, object]:
     found: dict[str, object] = {}
     for node in tree.body:
-        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        if isinstance(target, ast.Name) and target.id in ("revision", "down_revision"):
-            found[target.id] = ast.literal_eval(node.value)  # type: ignore[attr-defined]
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Name) and target.id in ("revision", "down_revision"):
+                found[target.id] = ast.literal_eval(node.value)
     return found
 
 
-def _as_tuple(parents: object) -> tuple[str, ...]:
+def _as_tuple(parents: object) -> Parents:
     if parents is None:
         return ()
     return tuple(map(str, parents)) if isinstance(parents, tuple | list) else (str(parents),)

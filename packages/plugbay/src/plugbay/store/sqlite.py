@@ -1,5 +1,6 @@
 """The store on SQLite: one file, one writer at a time, readers that never wait."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -8,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from plugbay.errors import StoreWithoutWal
+from plugbay.errors import DataDirUnusable, StoreWithoutWal
 from plugbay.private_files import file_lock, make_private_dir, make_private_file
 from plugbay.store.failures import WAIT_S, name_failures, sqlite_failure
 
@@ -37,6 +38,7 @@ def open_sqlite(url: sa.URL) -> tuple[sa.Engine, sa.Engine]:
 def prepare_file(path: Path) -> None:
     """Makes the file, closed to others, and turns the write-ahead log on, which is kept in the file."""
     make_private_dir(path.parent)
+    _refuse_read_only(path if path.exists() else path.parent)
     if path.exists() and _ask(path, "PRAGMA journal_mode") == "wal":
         return
     # two processes that turn it on at once would get "database is locked" whatever the timeout
@@ -44,6 +46,11 @@ def prepare_file(path: Path) -> None:
         make_private_file(path)
         if _ask(path, "PRAGMA journal_mode=WAL") != "wal":
             raise StoreWithoutWal(path=path)
+
+
+def _refuse_read_only(path: Path) -> None:
+    if not os.access(path, os.W_OK):
+        raise DataDirUnusable(path=path, reason="it is read-only")
 
 
 @contextmanager

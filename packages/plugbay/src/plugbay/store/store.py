@@ -3,17 +3,22 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.orm import Session
 
+from plugbay.errors import BackupFailed
 from plugbay.private_files import make_private_dir
+from plugbay.store.backup import FOR_POSTGRESQL, backup_sqlite
 from plugbay.store.failures import busy_by_name
 from plugbay.store.migrate import migrate
 from plugbay.store.postgresql import open_postgresql
 from plugbay.store.sqlite import open_sqlite
 from plugbay.store.urls import store_url
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql, sqlite
+    from sqlalchemy.orm import Session
 
 HOST_MODULE = "plugbay"
 PING = {"sqlite": "SELECT 1 FROM sqlite_master LIMIT 1", "postgresql": "SELECT 1"}
@@ -45,24 +50,37 @@ class Store:
             yield connection
 
     @contextmanager
-    def session(self) -> Iterator[Session]:
+    def session(self) -> "Iterator[Session]":
         """An ORM session in a write transaction: committed at the block's end, taken back on an exception."""
+        from sqlalchemy.orm import Session  # 6 MB that a host without ORM plugins does not need
+
         with busy_by_name(), Session(self.engine, expire_on_commit=False) as session, session.begin():
             yield session
 
     @contextmanager
-    def read_session(self) -> Iterator[Session]:
+    def read_session(self) -> "Iterator[Session]":
         """An ORM session that only reads and keeps no writer waiting."""
+        from sqlalchemy.orm import Session
+
         with busy_by_name(), Session(self._reader, expire_on_commit=False) as session:
             yield session
 
-    def insert(self, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+    def insert(self, table: sa.Table) -> "sqlite.Insert | postgresql.Insert":
         """An INSERT that also knows `on_conflict_do_nothing` and `on_conflict_do_update`."""
+        from sqlalchemy.dialects import postgresql, sqlite
+
         return sqlite.insert(table) if self.dialect == "sqlite" else postgresql.insert(table)
 
     def migrate(self, module: str, scripts: Path) -> None:
         """Brings one module's tables up to the newest of its `versions/*.py`."""
         migrate(self.engine, self._reader, module, scripts)
+
+    def backup(self, target: Path) -> None:
+        """Copies a SQLite store to a new file, as it is at this moment, while others go on writing."""
+        if self.dialect != "sqlite":
+            raise BackupFailed(target=target, reason=FOR_POSTGRESQL)
+        assert self.url.database is not None
+        backup_sqlite(Path(self.url.database), target)
 
     def ping(self) -> None:
         """Raises a named error when the store does not answer."""
