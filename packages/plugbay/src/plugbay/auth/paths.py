@@ -1,0 +1,64 @@
+"""Paths as the visitor's browser sees them, and where a login may lead."""
+
+from urllib.parse import quote, unquote, urlsplit
+
+from starlette.requests import HTTPConnection
+from starlette.types import Scope
+
+MAX_NEXT = 2048  # characters; longer than any address of ours
+API_PREFIXES = ("/api/", "/metrics/", "/openapi.json/")
+_SAFE_IN_URL = "/%?&=#:;,@!$'()*+~[]"
+
+
+def route_path(scope: Scope) -> str:
+    """The path below the sub-path that a proxy serves us under."""
+    path, root = str(scope["path"]), root_path(scope)
+    inside = path == root or path.startswith(root + "/")
+    return (path[len(root) :] or "/") if inside else path
+
+
+def root_path(scope: Scope) -> str:
+    return str(scope.get("root_path", "")).rstrip("/")
+
+
+def is_machine_path(scope: Scope) -> bool:
+    """Whether programs ask here: they get a 401 where a visitor would be sent to the login page."""
+    return (route_path(scope) + "/").startswith(API_PREFIXES)
+
+
+def url_below_root(request: HTTPConnection, path: str) -> str:
+    """A path of ours as it must stand in a `Location` header."""
+    return quote(root_path(request.scope)) + path
+
+
+def login_url(request: HTTPConnection) -> str:
+    """The login page, told where the visitor wanted to go."""
+    query = request.scope.get("query_string", b"").decode("latin-1")
+    wanted = url_below_root(request, quote(route_path(request.scope)) + (f"?{query}" if query else ""))
+    if len(wanted) > MAX_NEXT:
+        return url_below_root(request, "/login")
+    return url_below_root(request, f"/login?next={quote(wanted, safe='/')}")
+
+
+def safe_next(wanted: str, request: HTTPConnection) -> str:
+    """`next` if it is a path on this site, else the front page: a login never leads elsewhere."""
+    front = url_below_root(request, "/")
+    if not is_local_path(wanted) or urlsplit(wanted).path in _loops(request):
+        return front
+    return quote(wanted, safe=_SAFE_IN_URL)
+
+
+def is_local_path(wanted: str) -> bool:
+    # browsers drop control characters and read a backslash as a slash, some proxies decode first
+    plain = unquote(unquote(wanted))
+    return (
+        len(wanted) <= MAX_NEXT
+        and wanted.startswith("/")
+        and plain.isprintable()
+        and "\\" not in plain
+        and not plain.startswith("//")
+    )
+
+
+def _loops(request: HTTPConnection) -> tuple[str, str]:
+    return url_below_root(request, "/login"), url_below_root(request, "/logout")

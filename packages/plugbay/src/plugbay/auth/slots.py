@@ -1,0 +1,34 @@
+"""A few password checks at a time: each takes 64 MiB, and two hundred clicks must not take all memory."""
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from plugbay.auth.errors import TooManyAttempts
+
+AT_ONCE = 2  # checks; 128 MiB for a moment, and one core is enough for either
+MOST_WAITING = 256  # requests; whoever comes then is told to come again instead of being kept
+BUSY_RETRY_S = 5
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Slots:
+    """Runs slow work in threads of its own count, and turns away what could only wait too long."""
+
+    def __init__(self, at_once: int = AT_ONCE, most_waiting: int = MOST_WAITING) -> None:
+        self._limiter = anyio.CapacityLimiter(at_once)
+        self._most = at_once + most_waiting
+        self._inside = 0
+
+    async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        if self._inside >= self._most:
+            raise TooManyAttempts(retry_after=BUSY_RETRY_S)
+        self._inside += 1
+        try:
+            return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._limiter)
+        finally:
+            self._inside -= 1
