@@ -35,7 +35,7 @@ class BaseModule:
     module_mount_url: str | None = None
     """Where they stand: None is `/<name>`, the empty string is the root."""
     module_path: Path | None = None
-    """The folder with `templates/`, `static/`, `migrations/` and `requirements.txt`; None: where the class is."""
+    """The folder of `templates/`, `static/`, `migrations/`, `requirements.txt`; None: where the class is."""
 
     def on_load(self) -> None:
         """Called once when the module is loaded, with its settings and tables in place. Required."""

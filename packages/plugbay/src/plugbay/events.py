@@ -44,13 +44,13 @@ class EventBus:
         if self._ready and name == self._ready.name:
             self._call(subscription, self._ready)
 
-    def emit(self, name: str, **data: Any) -> None:
+    def emit(self, name: str, /, **data: Any) -> None:
         """Tells all listeners; the names that begin with `plugbay.` are the host's own."""
         if name.startswith(RESERVED):
             raise ReservedEvent(name=name)
         self._tell(Event(name, data))
 
-    def emit_lifecycle(self, name: str, **data: Any) -> None:
+    def emit_lifecycle(self, name: str, /, **data: Any) -> None:
         """For the host alone: emits `plugbay.<name>`."""
         event = Event(RESERVED + name, data)
         if name == "ready":

@@ -25,7 +25,7 @@ class LoadPlan:
 
 
 def plan_load(candidates: Iterable[Candidate], absent: Mapping[str, str] | None = None) -> LoadPlan:
-    """Dependencies first, otherwise in the order given; `absent` says why a known plugin is not a candidate."""
+    """Dependencies first, else in the order given; `absent` says why a known plugin is not a candidate."""
     waiting = {candidate.name: candidate for candidate in candidates}
     known = dict(waiting)
     refusals: dict[str, str] = {}

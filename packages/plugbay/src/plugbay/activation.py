@@ -1,0 +1,166 @@
+"""Takes one plugin into service and out again; whatever its code does stays its own affair."""
+
+import itertools
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plugbay import requirements
+from plugbay.discovery import import_plugin, unimport_plugin
+from plugbay.errors import InvalidConfig, PlugbayError, PluginRefused
+from plugbay.logs import get_logger
+from plugbay.menu import TYPES as MENU_TYPES
+from plugbay.plugin import Plugin, PluginState
+from plugbay.route_table import Contribution, RouteTable
+from plugbay.settings import load_settings
+
+if TYPE_CHECKING:
+    from plugbay.host import Plugbay
+
+log = get_logger(__name__)
+
+
+class Activation:
+    """The steps in a plugin's life, each contained: a failure is noted on the plugin and raised to nobody."""
+
+    def __init__(self, host: "Plugbay", routes: RouteTable) -> None:
+        self._host = host
+        self._routes = routes
+        self._numbers = itertools.count(1)
+        self.operator_error: InvalidConfig | None = None
+        """The first mistake in the environment that kept a plugin from loading."""
+
+    def read_code(self, plugin: Plugin) -> None:
+        """Imports the plugin's class, after its requirements."""
+        with self._contained(plugin, "import"):
+            self._meet_requirements(plugin)
+            plugin.module_class = import_plugin(plugin.source)
+
+    def load(self, plugin: Plugin) -> bool:
+        """Settings, tables, `on_load`, contributions; on failure nothing of it remains."""
+        with self._contained(plugin, "on_load"):
+            assert plugin.module_class
+            plugin.module = plugin.module_class()
+            self.load_settings(plugin)
+            self._migrate(plugin)
+            plugin.module.on_load()
+            self._contribute(plugin)
+            plugin.load_number = next(self._numbers)
+            plugin.settle(PluginState.LOADED)
+        return plugin.is_loaded
+
+    def call_hook(self, plugin: Plugin, hook_name: str) -> bool:
+        """Calls one hook with the host; a plugin whose hook fails is taken out of service."""
+        with self._contained(plugin, hook_name):
+            getattr(plugin.module, hook_name)(self._host)
+        return plugin.module is not None
+
+    def unload(self, plugin: Plugin, state: PluginState = PluginState.FOUND) -> None:
+        """Takes back all that the plugin contributed; safe to call in any state."""
+        if plugin.module and plugin.is_loaded:
+            self._say_goodbye(plugin)
+        self._host.remove_owner(plugin.name)
+        self._routes.replace([item for item in self._routes.contributions if item.owner != plugin.name])
+        plugin.module = None
+        unimport_plugin(plugin.source)
+        plugin.settle(state)
+
+    def refuse(self, plugin: Plugin, reason: str) -> None:
+        plugin.settle(PluginState.REFUSED, reason)
+        log.warning("plugin_refused", plugin=plugin.name, reason=reason)
+        self._host.events.emit_lifecycle("plugin_failed", name=plugin.name, reason=reason)
+
+    def load_settings(self, plugin: Plugin) -> None:
+        """Fills the plugin's settings from environment, store and defaults, and puts them into effect."""
+        model = plugin.module_class.module_settings if plugin.module_class else None
+        if model is None:
+            return
+        stored = self._host.records.settings(plugin.name)
+        plugin.settings = load_settings(model, plugin.name, self._host.environment, stored)
+        for name, rule in plugin.settings.replaced.items():
+            log.warning("setting_replaced", plugin=plugin.name, setting=name, rule=rule)
+        if plugin.module:
+            plugin.module.module_settings = plugin.settings.values
+
+    def contribution(self, plugin: Plugin) -> Contribution | None:
+        """The plugin's routes, where they stand, behind the host's guard."""
+        if plugin.module is None or plugin.module.module_router is None:
+            return None
+        url = plugin.module.module_mount_url
+        prefix = f"/{plugin.name}" if url is None else url.rstrip("/")
+        return self._host.guarded(plugin.name, plugin.module.module_router, prefix)
+
+    def _meet_requirements(self, plugin: Plugin) -> None:
+        if plugin.source.folder is None:
+            return  # an installed package came with what it needs
+        lacking = requirements.missing(requirements.declared(plugin.source.folder))
+        plugin.missing = [str(need) for need in lacking]
+        if lacking and self._host.config.install_module_requirement_at_start:
+            requirements.install(lacking)
+            plugin.missing = []
+
+    def _migrate(self, plugin: Plugin) -> None:
+        scripts = (plugin.folder or Path()) / "migrations"
+        if scripts.is_dir():
+            self._host.store.migrate(plugin.name, scripts)
+
+    def _contribute(self, plugin: Plugin) -> None:
+        """Puts what the plugin brings into the host's tables, under its name."""
+        static = (plugin.folder or Path()) / "static"
+        if static.is_dir():
+            self._host.static.add(plugin.name, static)
+        if contribution := self.contribution(plugin):
+            self._routes.check(contribution)
+            self._routes.replace([*self._routes.contributions, contribution])
+        module = plugin.module
+        assert module
+        if module.module_menu_name and module.module_menu_type in MENU_TYPES:
+            self._host.menu.add(
+                plugin.name,
+                module.module_menu_name,
+                self._landing_page(plugin),
+                icon=module.module_menu_icon,
+                menu_type=module.module_menu_type,
+                role="admin" if module.module_menu_type == "admin" else "viewer",
+            )
+
+    def _landing_page(self, plugin: Plugin) -> str:
+        """The first page of a plugin that needs no parameter; empty if there is none."""
+        for route in self._routes.of_owner(plugin.name):
+            if route.path and "{" not in route.path and "GET" in (route.methods or ()):
+                return route.path
+        return ""
+
+    def _say_goodbye(self, plugin: Plugin) -> None:
+        assert plugin.module
+        try:
+            plugin.module.on_unload()
+        except (Exception, SystemExit):
+            log.exception("unload_failed", plugin=plugin.name)
+        log.info("plugin_unloaded", plugin=plugin.name)
+        self._host.events.emit_lifecycle("plugin_unloaded", name=plugin.name)
+
+    @contextmanager
+    def _contained(self, plugin: Plugin, step: str) -> Iterator[None]:
+        try:
+            yield
+        except (Exception, SystemExit) as error:
+            trace = traceback.format_exc()
+            if isinstance(error, InvalidConfig):
+                self.operator_error = self.operator_error or error
+            self.unload(plugin)
+            if isinstance(error, PluginRefused):
+                self.refuse(plugin, str(error))
+            else:
+                self._fail(plugin, step, error, trace)
+
+    def _fail(self, plugin: Plugin, step: str, error: BaseException, trace: str) -> None:
+        said = str(error) or "no reason given"
+        reason = said if isinstance(error, PlugbayError) else f"{step}: {type(error).__name__}: {said}"
+        if plugin.missing:
+            reason += f" (missing requirements: {', '.join(plugin.missing)})"
+        plugin.settle(PluginState.FAILED, reason, trace)
+        log.error("plugin_failed", plugin=plugin.name, step=step, reason=reason)
+        self._host.events.emit_lifecycle("plugin_failed", name=plugin.name, reason=reason)

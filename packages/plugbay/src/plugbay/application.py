@@ -1,0 +1,95 @@
+"""The application that `plugbay serve` runs: Plugbay alone, with its own documentation and error pages."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exception_handlers import http_exception_handler
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
+
+from plugbay.auth.marks import claim
+from plugbay.config import HostConfig, load_config
+from plugbay.host import Plugbay
+from plugbay.logs import get_logger
+
+GZIP_FROM = 1024  # bytes: below that the header costs more than the compression saves
+GZIP_LEVEL = 5  # nearly as small as 9 at a third of the time
+
+MACHINE_PATHS = ("/api/", "/metrics", "/openapi.json")
+
+log = get_logger(__name__)
+
+
+def create_app(
+    app_root_dir: Path | None = None,
+    config: HostConfig | Mapping[str, Any] | None = None,
+    root_path: str = "",
+) -> FastAPI:
+    """A FastAPI application with nothing but Plugbay in it."""
+    settings = load_config(config)
+    settings.samples = settings.samples is not False
+    title = settings.app_name or "Plugbay"
+    app = FastAPI(title=title, docs_url=None, redoc_url=None, openapi_url=None, root_path=root_path)
+    host = Plugbay(app, app_root_dir, config=settings)
+    host.add_routes("plugbay", documentation_router(host))
+    app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM, compresslevel=GZIP_LEVEL)
+    add_error_pages(host)
+    return app
+
+
+def documentation_router(host: Plugbay) -> APIRouter:
+    """`/docs` and `/openapi.json`, for those who are logged in."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/openapi.json")
+    def openapi(request: Request) -> JSONResponse:
+        root_path = request.scope.get("root_path", "").rstrip("/")
+        servers = {"servers": [{"url": root_path}]} if root_path else {}
+        return JSONResponse({**host.app.openapi(), **servers})
+
+    @router.get("/docs")
+    def docs(request: Request) -> Response:
+        return host.templates.response(request, "plugbay/docs.html.j2")
+
+    return router
+
+
+def add_error_pages(host: Plugbay) -> None:
+    """People get a page, programs get JSON; neither gets a traceback."""
+
+    @host.app.exception_handler(HTTPException)
+    async def on_http_error(request: Request, error: HTTPException) -> Response:
+        if error.status_code < 400 or not wants_page(request):
+            claim(request.scope)
+            return await http_exception_handler(request, error)
+        return _error_page(host, request, error.status_code, str(error.detail), dict(error.headers or {}))
+
+    @host.app.exception_handler(Exception)
+    async def on_failure(request: Request, error: Exception) -> Response:
+        log.error("request_failed", method=request.method, path=request.url.path, error=type(error).__name__)
+        text = "Something went wrong on the server. The log says what."
+        if wants_page(request):
+            return _error_page(host, request, 500, text)
+        return JSONResponse({"detail": text}, status_code=500)
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a person is looking: a browser, outside the paths that are for machines."""
+    if request.url.path.startswith(MACHINE_PATHS):
+        return False
+    return "text/html" in request.headers.get("accept", "")
+
+
+def _error_page(
+    host: Plugbay, request: Request, status: int, detail: str, headers: dict[str, str] | None = None
+) -> Response:
+    claim(request.scope)
+    told = "" if detail == HTTPStatus(status).phrase else detail
+    context = {"status_code": status, "message": told}
+    response = host.templates.response(request, "plugbay/error.html.j2", context, status)
+    response.headers.update(headers or {})
+    return response

@@ -1,0 +1,74 @@
+"""The command line: the host's own commands, and those that plugins contribute."""
+
+import sys
+from importlib.metadata import entry_points
+from typing import Any
+
+import click
+
+from plugbay.cli.accounts import token, user
+from plugbay.cli.plugins import check, plugin, plugins
+from plugbay.cli.serve import serve
+from plugbay.cli.store import backup
+from plugbay.errors import OperatorError, PlugbayError
+
+COMMANDS_GROUP = "plugbay.commands"
+# commands of plugins that may not be installed: what brings them
+BROUGHT_BY = {
+    "cron": "plugbay-scheduled-query",
+    "queries": "plugbay-scheduled-query",
+    "worker": "plugbay-task-worker",
+}
+
+
+class Commands(click.Group):
+    """The host's commands and, imported only when called, those of the entry-point group."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        contributed = {point.name for point in entry_points(group=COMMANDS_GROUP)}
+        return sorted({*super().list_commands(ctx), *contributed})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        own = super().get_command(ctx, cmd_name)
+        if own:
+            return own
+        for point in entry_points(group=COMMANDS_GROUP, name=cmd_name):
+            found: click.Command = point.load()
+            return found
+        if distribution := BROUGHT_BY.get(cmd_name):
+            raise click.UsageError(
+                f"The command {cmd_name!r} comes with {distribution}: pip install {distribution}"
+            )
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lists the contributed commands by name alone, so that help imports nothing."""
+        own = [(name, command.get_short_help_str(80)) for name, command in sorted(self.commands.items())]
+        others = [name for name in self.list_commands(ctx) if name not in self.commands]
+        with formatter.section("Commands"):
+            formatter.write_dl(own)
+        if others:
+            with formatter.section("Commands of plugins"):
+                formatter.write_dl([(name, "see its own --help") for name in others])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="plugbay")
+def root() -> None:
+    """A plugin host for FastAPI applications."""
+
+
+for command in (serve, user, token, plugins, plugin, check, backup):
+    root.add_command(command)
+
+
+def main(*args: Any) -> None:
+    """Runs a command; what the operator must mend is said in a sentence, with exit status 2."""
+    try:
+        root(*args)
+    except OperatorError as error:
+        click.echo(f"plugbay: {error}", err=True)
+        sys.exit(2)
+    except PlugbayError as error:
+        click.echo(f"plugbay: {error}", err=True)
+        sys.exit(1)

@@ -1,0 +1,36 @@
+"""Options that several commands take, and what they open."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from plugbay.config import HostConfig, load_config
+from plugbay.store import Store, open_store
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+data_dir_option: Decorator = click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where Plugbay keeps its files; by default $PLUGBAY_DATA_DIR, else ./data.",
+)
+
+
+def config_with(data_dir: Path | None) -> HostConfig:
+    """The configuration, with the data directory of the command line if one was given."""
+    return load_config({"data_dir": data_dir} if data_dir else None)
+
+
+@contextmanager
+def opened_store(data_dir: Path | None) -> Iterator[Store]:
+    """The store that a server with the same options would use."""
+    config = config_with(data_dir)
+    url = config.database_url.get_secret_value() if config.database_url else ""
+    store = open_store(url, Path(config.data_dir or "data").absolute())
+    try:
+        yield store
+    finally:
+        store.close()

@@ -1,0 +1,59 @@
+"""`plugbay plugins`, `plugbay plugin new` and `plugbay check`: what is found, and whether it works."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from plugbay.cli.options import config_with, data_dir_option
+
+if TYPE_CHECKING:
+    from plugbay.host import Plugbay
+
+
+@click.command()
+@data_dir_option
+def plugins(data_dir: Path | None) -> None:
+    """List the plugins that are found, with version and state."""
+    for found in _loaded_host(data_dir).modules.all():
+        click.echo(f"{found.name:<24} {found.version:<10} {found.state:<9} {found.reason}".rstrip())
+
+
+@click.command()
+@data_dir_option
+def check(data_dir: Path | None) -> None:
+    """Load everything as `serve` would, without serving; exit 1 if a plugin is not in order."""
+    host = _loaded_host(data_dir)
+    click.echo(f"store      {host.store.dialect}, reachable")
+    broken = [plugin for plugin in host.modules.all() if plugin.state in ("failed", "refused")]
+    for found in host.modules.all():
+        click.echo(f"{found.state:<10} {found.name} {found.version} {found.reason}".rstrip())
+    if broken:
+        raise SystemExit(1)
+
+
+@click.group()
+def plugin() -> None:
+    """Work on plugins of your own."""
+
+
+@plugin.command("new")
+@click.argument("name")
+@click.option(
+    "--into", type=click.Path(file_okay=False, path_type=Path), default=Path("plugins"), show_default=True
+)
+def plugin_new(name: str, into: Path) -> None:
+    """Write a small, working plugin with a page, a setting and a test."""
+    from plugbay.scaffold import write_plugin
+
+    folder = write_plugin(name, into)
+    click.echo(
+        f"Wrote {folder}. Start or reload Plugbay to see it at /{name}/; try its test: pytest {folder}"
+    )
+
+
+def _loaded_host(data_dir: Path | None) -> "Plugbay":
+    from plugbay.application import create_app
+
+    host: Plugbay = create_app(config=config_with(data_dir)).state.plugbay
+    return host

@@ -1,0 +1,147 @@
+"""Finds plugins in folders and by entry point, and imports or un-imports one."""
+
+import importlib
+import importlib.machinery
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Literal
+
+from plugbay.base_module import BaseModule
+from plugbay.errors import PluginRefused
+
+ENTRY_POINT_GROUP = "plugbay.plugins"
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+PRIVATE_PACKAGE = "_plugbay_found"  # folder plugins live below it, so that their names clash with nobody's
+
+Kind = Literal["plugin", "domain", "package"]
+
+
+@dataclass(frozen=True)
+class PluginSource:
+    """Where a plugin comes from: a folder, or an installed package's entry point."""
+
+    name: str
+    kind: Kind
+    folder: Path | None = None
+    entry_point: EntryPoint | None = None
+
+    @property
+    def distribution(self) -> str:
+        """The installed distribution that brings it, or the empty string."""
+        dist = self.entry_point.dist if self.entry_point else None
+        return dist.name if dist else ""
+
+    @property
+    def described(self) -> str:
+        """How messages call this place."""
+        if self.folder:
+            return str(self.folder)
+        return f"{self.distribution or 'an installed package'} (entry point {self.name})"
+
+
+def is_valid_name(name: str) -> bool:
+    return NAME.fullmatch(name) is not None
+
+
+def find_in_folder(folder: Path, kind: Literal["plugin", "domain"]) -> list[PluginSource]:
+    """Each direct sub-folder with a `plugin.py` or an `__init__.py`, by name."""
+    if not folder.is_dir():
+        return []
+    found = [path for path in sorted(folder.iterdir()) if _looks_like_plugin(path)]
+    return [PluginSource(path.name, kind, folder=path) for path in found]
+
+
+def find_installed() -> list[PluginSource]:
+    """Each entry point of the group `plugbay.plugins`, by name."""
+    found = sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: point.name)
+    return [PluginSource(point.name, "package", entry_point=point) for point in found]
+
+
+def import_plugin(source: PluginSource) -> type[BaseModule]:
+    """Imports the plugin and returns its class."""
+    if source.entry_point:
+        return _checked(source.entry_point.load(), source.described)
+    assert source.folder
+    module = _import_folder(source.folder, _private_name(source))
+    classes = list(_own_subclasses(module))
+    if len(classes) != 1:
+        found = ", ".join(cls.__name__ for cls in classes) or "none"
+        raise PluginRefused(
+            reason=f"{module.__file__} must define exactly one subclass of plugbay.BaseModule; found: {found}"
+        )
+    return _checked(classes[0], source.described)
+
+
+def unimport_plugin(source: PluginSource) -> None:
+    """Forgets the code of a folder plugin, so that the next import reads it anew."""
+    if source.folder is None:
+        return  # an installed package may be in use by others: new code needs a restart
+    private = _private_name(source)
+    for name in [name for name in sys.modules if name == private or name.startswith(private + ".")]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+
+
+def _looks_like_plugin(path: Path) -> bool:
+    if path.name.startswith((".", "__")) or not path.is_dir():
+        return False
+    return (path / "plugin.py").is_file() or (path / "__init__.py").is_file()
+
+
+def _private_name(source: PluginSource) -> str:
+    return f"{PRIVATE_PACKAGE}.{source.kind}.{source.name}"
+
+
+def _import_folder(folder: Path, name: str) -> ModuleType:
+    for parent in (PRIVATE_PACKAGE, name.rpartition(".")[0]):
+        sys.modules.setdefault(parent, ModuleType(parent))
+    package = _new_package(folder, name)
+    sys.modules[name] = package
+    try:
+        if package.__spec__ and package.__spec__.loader:
+            package.__spec__.loader.exec_module(package)
+        if (folder / "plugin.py").is_file():
+            return importlib.import_module(f"{name}.plugin")
+    except BaseException:
+        for loaded in [key for key in sys.modules if key == name or key.startswith(name + ".")]:
+            del sys.modules[loaded]
+        raise
+    return package
+
+
+def _new_package(folder: Path, name: str) -> ModuleType:
+    """The folder as an importable package, with its `__init__.py` or without one."""
+    init = folder / "__init__.py"
+    if init.is_file():
+        spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[str(folder)])
+    else:
+        spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
+        spec.submodule_search_locations = [str(folder)]
+    assert spec
+    return importlib.util.module_from_spec(spec)
+
+
+def _own_subclasses(module: ModuleType) -> Iterator[type[BaseModule]]:
+    for value in vars(module).values():
+        if (
+            inspect.isclass(value)
+            and issubclass(value, BaseModule)
+            and value.__module__ == module.__name__
+            and not value.__name__.startswith("_")
+        ):
+            yield value
+
+
+def _checked(found: object, where: str) -> type[BaseModule]:
+    if not (inspect.isclass(found) and issubclass(found, BaseModule)):
+        raise PluginRefused(reason=f"{where} does not lead to a subclass of plugbay.BaseModule")
+    if found.on_load is BaseModule.on_load:
+        raise PluginRefused(reason=f"the class {found.__name__} does not implement on_load()")
+    return found

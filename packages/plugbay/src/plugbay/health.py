@@ -1,0 +1,54 @@
+"""GET /healthz says that the process is alive, GET /readyz that it can do its work."""
+
+from collections.abc import Callable
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+
+from plugbay.logs import get_logger
+
+log = get_logger(__name__)
+
+Check = Callable[[], str | None]
+
+
+class HealthRegistry:
+    """Asks each owner whether it is ready; a check returns None, or what is wrong in a sentence."""
+
+    def __init__(self) -> None:
+        self._checks: tuple[tuple[str, Check], ...] = ()
+
+    def add(self, owner: str, check: Check) -> None:
+        self._checks = (*self._checks, (owner, check))
+
+    def remove_owner(self, owner: str) -> None:
+        self._checks = tuple(item for item in self._checks if item[0] != owner)
+
+    def problems(self) -> dict[str, str]:
+        """What is not ready, by owner."""
+        found = {owner: self._ask(owner, check) for owner, check in self._checks}
+        return {owner: problem for owner, problem in found.items() if problem}
+
+    def _ask(self, owner: str, check: Check) -> str | None:
+        try:
+            return check()
+        except Exception:
+            log.exception("health_check_failed", owner=owner)
+            return "its health check failed; the log says why"
+
+
+def health_router(registry: HealthRegistry) -> APIRouter:
+    router = APIRouter(tags=["Health"])
+
+    @router.get("/healthz", summary="Whether the process is alive")
+    async def healthz() -> dict[str, str]:
+        return {"status": "alive"}
+
+    @router.get("/readyz", summary="Whether the store is reachable and the scheduler ticks")
+    def readyz() -> JSONResponse:
+        problems = registry.problems()
+        if problems:
+            return JSONResponse({"status": "not ready", "problems": problems}, status_code=503)
+        return JSONResponse({"status": "ready"})
+
+    return router

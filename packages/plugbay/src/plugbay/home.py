@@ -1,0 +1,28 @@
+"""GET /: to the first page of the menu that the visitor may see, or to a welcome page."""
+
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from plugbay.auth import user_of
+
+if TYPE_CHECKING:
+    from plugbay.host import Plugbay
+
+
+def home_router(host: "Plugbay") -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/")
+    def home(request: Request) -> Response:
+        sections = host.menu.sections(user_of(request))
+        main = next(section for section in sections if section.type == "main")
+        first = next((entry.url for entry in main.entries if entry.url), None)
+        if first:
+            return RedirectResponse(request.scope.get("root_path", "") + first, status_code=303)
+        return host.templates.response(
+            request, "plugbay/welcome.html.j2", {"path_plugins": host.path_plugins}
+        )
+
+    return router

@@ -1,0 +1,227 @@
+"""Plugbay, the framework object: its constructor is the table of contents of the framework."""
+
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
+from pydantic import SecretStr
+
+from plugbay.admin import admin_router
+from plugbay.auth import (
+    AuthManager,
+    CsrfTokens,
+    Guard,
+    LocalAuthManager,
+    SecurityMiddleware,
+    ensure_first_admin,
+    open_to_all,
+    user_of,
+)
+from plugbay.base_module import BaseModule
+from plugbay.clock import Clock, SystemClock
+from plugbay.config import HostConfig, load_config
+from plugbay.errors import PlugbayError
+from plugbay.events import EventBus
+from plugbay.flash import FlashMiddleware, take_flashes
+from plugbay.health import HealthRegistry, health_router
+from plugbay.home import home_router
+from plugbay.keys import encryption_keys, session_secret
+from plugbay.menu import MenuManager
+from plugbay.metrics import MetricsRegistry, metrics_router
+from plugbay.module_manager import ModuleManager
+from plugbay.records import PluginRecords
+from plugbay.restart import Restarter
+from plugbay.route_table import Contribution, RouteTable
+from plugbay.secrets import Secrets
+from plugbay.static_files import StaticFiles, static_router
+from plugbay.store import open_store
+from plugbay.templating import Templates
+
+HERE = Path(__file__).parent
+STOP_GRACE_S = 30.0  # how long running work may take to finish when the server stops
+
+
+class Plugbay:
+    """A plugin host for the FastAPI application `app`, which keeps its own routes, lifespan and answers."""
+
+    def __init__(
+        self,
+        app: FastAPI,
+        app_root_dir: str | Path | None = None,
+        path_plugins: str | Path | None = None,
+        path_modules: str | Path | None = None,
+        auth_manager: AuthManager | None = None,
+        *,
+        config: HostConfig | Mapping[str, Any] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        # 1. configuration: keyword, then environment, then default
+        self.app = app
+        self.clock = clock or SystemClock()
+        self.environment: Mapping[str, str] = os.environ
+        self.config = load_config(config, self.environment)
+        self.app_root_dir = Path(app_root_dir or Path.cwd()).absolute()
+        self.path_plugins = Path(path_plugins or self.app_root_dir / "plugins").absolute()
+        self.path_modules = Path(path_modules or self.app_root_dir / "domains").absolute()
+        self.data_dir = Path(self.config.data_dir or self.app_root_dir / "data").absolute()
+
+        # 2. the store, with the host's own tables
+        self.store = open_store(_plain(self.config.database_url), self.data_dir)
+
+        # 3. the keys: one signs what browsers carry, one encrypts what is stored
+        secret = session_secret(self.config.explicit_session_secret, self.data_dir)
+        self.secrets = Secrets(encryption_keys(_plain(self.config.encryption_key) or None, self.data_dir))
+        self.records = PluginRecords(self.store, self.secrets, self.clock)
+
+        # 4. the tables that plugins contribute to, each by owner
+        self.events = EventBus()
+        self.menu = MenuManager(
+            self.events,
+            self.records.menu_overrides,
+            self.records.save_menu_overrides,
+            bool(self.config.show_empty_menu_entries),
+        )
+        self.templates = Templates(self._page_context)
+        self.metrics = MetricsRegistry()
+        self.health = HealthRegistry()
+        self.static = StaticFiles()
+        self.static.add("plugbay", HERE / "static")
+
+        # 5. who may come in
+        self.csrf = CsrfTokens(secret)
+        self.auth = auth_manager or LocalAuthManager(self.store, self.clock)
+        self._guard = Guard(self.auth, self.csrf)
+
+        # 6. middleware, which acts on our own routes only
+        app.add_middleware(FlashMiddleware, secret=secret)
+        app.add_middleware(SecurityMiddleware)
+
+        # 7. the host's own routes, after those of the application
+        app.state.plugbay = self
+        self._routes = RouteTable(app)
+        self._routes.replace(self._host_routes())
+
+        # 8. plugins: found, imported, ordered, loaded
+        self.modules = ModuleManager(self, self._routes)
+        self.modules.discover_all(self.path_plugins, self.path_modules)
+        self.modules.initialize_plugins_in_order()
+        if self.modules.operator_error:
+            raise self.modules.operator_error
+
+        # 9. health: the store answers
+        self.health.add("plugbay", self._store_problem)
+
+        # 10. the application's lifespan, with ours inside it
+        self.restarter = Restarter()
+        self._join_lifespan()
+
+    def get_module(self, name: str) -> BaseModule | None:
+        """The loaded module of that name, or None."""
+        return next((plugin.module for plugin in self.modules.loaded() if plugin.name == name), None)
+
+    def reload(self) -> dict[str, str]:
+        """Unloads all plugins, looks for them anew and loads them; returns their states."""
+        return self.modules.reload(self.path_plugins, self.path_modules)
+
+    def add_routes(self, owner: str, router: APIRouter) -> None:
+        """Serves a router behind the login, beside the host's own."""
+        self._routes.replace([*self._routes.contributions, self.guarded(owner, router)])
+
+    def guarded(self, owner: str, router: APIRouter, prefix: str = "") -> Contribution:
+        """A router behind the login."""
+        return self._contribution(owner, router, prefix, self._guard)
+
+    def remove_owner(self, owner: str) -> None:
+        """Takes back what an owner added to any of the tables."""
+        for table in (self.events, self.menu, self.templates, self.metrics, self.health, self.static):
+            table.remove_owner(owner)
+
+    def stop(self, grace_s: float = STOP_GRACE_S) -> None:
+        """Tells plugins to finish within the grace, and lets the store go."""
+        self.events.emit_lifecycle("stopping", grace_s=grace_s)
+        self.store.close()
+
+    def _host_routes(self) -> list[Contribution]:
+        public = [health_router(self.health), static_router(self.static)]
+        private = [metrics_router(self.metrics), home_router(self)]
+        if self.config.admin_enabled:
+            private.append(admin_router(self))
+        return [
+            *(self._contribution("plugbay", router, "", open_to_all) for router in public),
+            *(self._contribution("plugbay", router, "", self._guard) for router in private),
+        ]
+
+    def _contribution(self, owner: str, router: APIRouter, prefix: str, gate: Any) -> Contribution:
+        return Contribution(owner, router, prefix, [Depends(gate)], bool(self.config.include_in_schema))
+
+    def _page_context(self, request: Request) -> dict[str, Any]:
+        """What every page needs."""
+        root_path = request.scope.get("root_path", "").rstrip("/")
+        user = user_of(request)
+        return {
+            "request": request,
+            "user": user,
+            "config": self.config,
+            "menu": self.menu.sections(user, request.scope["path"].removeprefix(root_path)),
+            "nonce": getattr(request.state, "nonce", ""),
+            "csrf_token": self.csrf.for_request(request),
+            "flashes": take_flashes(request),
+            "url": lambda path: root_path + path,
+            "asset": lambda name, owner="plugbay": root_path + self.static.asset(name, owner),
+            "static": lambda owner, path: root_path + self.static.url(owner, path),
+            "extra_css": [root_path + url for url in self._extra_files("extra_css_files")],
+            "extra_js": [root_path + url for url in self._extra_files("extra_js_files")],
+        }
+
+    def _extra_files(self, field: str) -> list[str]:
+        """The files that loaded modules add to every page, as paths of this server."""
+        found = [
+            (plugin.name, file) for plugin in self.modules.loaded() for file in getattr(plugin.module, field)
+        ]
+        return [file if file.startswith("/") else self.static.url(owner, file) for owner, file in found]
+
+    def _store_problem(self) -> str | None:
+        try:
+            self.store.ping()
+        except PlugbayError as error:
+            return str(error)
+        return None
+
+    def _join_lifespan(self) -> None:
+        inner = self.app.router.lifespan_context
+
+        @asynccontextmanager
+        async def lifespan(app: FastAPI) -> AsyncIterator[Any]:
+            async with inner(app) as state:
+                await run_in_threadpool(self._start)
+                try:
+                    yield state
+                finally:
+                    await run_in_threadpool(self.stop)
+            if self.restarter.is_requested:
+                self.restarter.after_stop()
+
+        self.app.router.lifespan_context = lifespan
+
+    def _start(self) -> None:
+        self._routes.keep_last()
+        if isinstance(self.auth, LocalAuthManager):
+            self._make_first_admin()
+        self.events.emit_lifecycle("ready")
+
+    def _make_first_admin(self) -> None:
+        password = ensure_first_admin(self.store, _plain(self.config.admin_password) or None)
+        if password:
+            sys.stdout.write(
+                f"\n  The user admin was made with the password {password} (shown only this once)\n\n"
+            )
+            sys.stdout.flush()
+
+
+def _plain(secret: SecretStr | None) -> str:
+    return secret.get_secret_value() if secret else ""

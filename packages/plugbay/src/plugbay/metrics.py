@@ -1,0 +1,50 @@
+"""GET /metrics: each owner adds text that is ready to be sent."""
+
+from collections.abc import Callable
+
+from fastapi import APIRouter, Response
+
+from plugbay.logs import get_logger
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+log = get_logger(__name__)
+
+
+class MetricsRegistry:
+    """Joins the exposition texts of all owners; one that fails is logged and left out."""
+
+    def __init__(self) -> None:
+        self._sources: tuple[tuple[str, Callable[[], str]], ...] = ()
+
+    def add(self, owner: str, text: Callable[[], str]) -> None:
+        """Adds a callable that returns exposition text, each line ended."""
+        self._sources = (*self._sources, (owner, text))
+
+    def of_owner(self, owner: str) -> int:
+        """How many texts an owner contributes."""
+        return sum(1 for name, _ in self._sources if name == owner)
+
+    def remove_owner(self, owner: str) -> None:
+        self._sources = tuple(item for item in self._sources if item[0] != owner)
+
+    def exposition(self) -> str:
+        return "".join(self._text_of(owner, text) for owner, text in self._sources)
+
+    def _text_of(self, owner: str, text: Callable[[], str]) -> str:
+        try:
+            part = text()
+        except (Exception, SystemExit):
+            log.exception("metrics_failed", owner=owner)
+            return ""
+        return part if not part or part.endswith("\n") else part + "\n"
+
+
+def metrics_router(registry: MetricsRegistry) -> APIRouter:
+    router = APIRouter(tags=["Metrics"])
+
+    @router.get("/metrics", summary="Text exposition of the gauge metrics", response_class=Response)
+    def metrics() -> Response:
+        return Response(registry.exposition(), headers={"content-type": CONTENT_TYPE})
+
+    return router

@@ -1,0 +1,231 @@
+"""Knows every plugin that was found: loads them in order, enables, disables and reloads them."""
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from jinja2 import BaseLoader, FileSystemLoader
+
+from plugbay.activation import Activation
+from plugbay.base_module import BaseModule
+from plugbay.discovery import PluginSource, find_in_folder, find_installed, is_valid_name
+from plugbay.errors import OperatorError, PluginRefused, UnknownPlugin
+from plugbay.load_order import dependents, plan_load, unmet
+from plugbay.plugin import Plugin, PluginState
+from plugbay.route_table import RouteTable
+
+if TYPE_CHECKING:
+    from plugbay.host import Plugbay
+
+
+class ModuleManager:
+    """The host's one place for loading and unloading; every change holds one lock."""
+
+    def __init__(self, host: "Plugbay", routes: RouteTable) -> None:
+        self._host = host
+        self._routes = routes
+        self._activation = Activation(host, routes)
+        self._plugins: dict[str, Plugin] = {}
+        self._doubles: list[Plugin] = []
+        self._lock = threading.RLock()
+
+    # the specified methods
+
+    def discover_plugins(self, folder: str | Path, module_type: Literal["plugin", "domain"]) -> list[Plugin]:
+        """Finds the plugins of a folder; nothing is imported yet."""
+        if module_type not in ("plugin", "domain"):
+            raise ValueError(f"module_type must be 'plugin' or 'domain', not {module_type!r}")
+        return [self._register(source) for source in find_in_folder(Path(folder), module_type)]
+
+    def initialize_plugins_in_order(self) -> dict[str, str]:
+        """Loads what is found and enabled, dependencies first; returns the state of every plugin by name."""
+        with self._lock:
+            for plugin in [p for p in self._plugins.values() if p.state is PluginState.FOUND]:
+                self._read_code(plugin)
+            arrivals = [plugin for plugin in self._in_load_order() if self._load(plugin)]
+            self._set_up_templates()
+            for plugin in arrivals:
+                self._complete(plugin)
+            return {plugin.name: plugin.state.value for plugin in self._plugins.values()}
+
+    def is_module_loaded(self, module_or_name: BaseModule | str) -> bool:
+        """Whether the module, or the plugin of that name, is enabled and loaded."""
+        return any(module_or_name in (plugin.name, plugin.module) for plugin in self.loaded())
+
+    def register_all_routes(self) -> None:
+        """Serves the routes of the host and of exactly the modules that are loaded."""
+        others = [item for item in self._routes.contributions if item.owner not in self._plugins]
+        ours = [self._activation.contribution(plugin) for plugin in self.loaded()]
+        self._routes.replace([*others, *filter(None, ours)])
+
+    def get_template_loaders(self) -> dict[str, BaseLoader]:
+        """The template loader of each loaded module that has templates."""
+        folders = {plugin.name: (plugin.folder or Path()) / "templates" for plugin in self.loaded()}
+        return {name: FileSystemLoader(path) for name, path in folders.items() if path.is_dir()}
+
+    def execute_all_module_hook(self, hook_name: str, require_loaded: bool = True) -> None:
+        """Calls a hook with the host on every module; one that fails is taken out, the others run."""
+        for plugin in [p for p in self.all() if p.module]:
+            if plugin.is_loaded or not require_loaded:
+                self._activation.call_hook(plugin, hook_name)
+
+    # reading
+
+    def all(self) -> list[Plugin]:
+        """Every plugin that was found, by name; at the end, those whose name another has."""
+        return [*sorted(self._plugins.values(), key=lambda plugin: plugin.name), *self._doubles]
+
+    def loaded(self) -> list[Plugin]:
+        """The loaded ones, in the order of loading."""
+        loaded = [plugin for plugin in self._plugins.values() if plugin.is_loaded]
+        return sorted(loaded, key=lambda plugin: plugin.load_number)
+
+    def get(self, name: str) -> Plugin:
+        try:
+            return self._plugins[name]
+        except KeyError:
+            raise UnknownPlugin(name=name) from None
+
+    def needed_by(self, name: str) -> list[str]:
+        """The loaded plugins that depend on this one."""
+        return dependents(name, [plugin.candidate for plugin in self.loaded()])
+
+    @property
+    def operator_error(self) -> OperatorError | None:
+        """The first mistake in the environment that kept a plugin from loading."""
+        return self._activation.operator_error
+
+    # changing
+
+    def discover_all(self, path_plugins: Path, path_modules: Path) -> None:
+        """Looks in both folders and at the installed packages; the first of a name wins."""
+        self.discover_plugins(path_plugins, "plugin")
+        self.discover_plugins(path_modules, "domain")
+        for source in find_installed():
+            self._register(source)
+
+    def enable(self, name: str) -> Plugin:
+        """Loads a disabled plugin, and those that were refused for want of it."""
+        with self._lock:
+            plugin = self.get(name)
+            self._host.records.set_enabled(plugin.name, plugin.source.name, True)
+            for waiting in [
+                p for p in self._plugins.values() if p is plugin or p.state is PluginState.REFUSED
+            ]:
+                self._activation.unload(waiting)
+            self.initialize_plugins_in_order()
+            return plugin
+
+    def disable(self, name: str) -> Plugin:
+        """Takes a plugin out of service, now and at the next start."""
+        with self._lock:
+            plugin = self.get(name)
+            if needed_by := self.needed_by(name):
+                raise PluginRefused(reason=f"{name} is needed by {', '.join(needed_by)}: disable that first")
+            self._host.records.set_enabled(plugin.name, plugin.source.name, False)
+            self._activation.unload(plugin, PluginState.DISABLED)
+            self._host.templates.set_loaders(self.get_template_loaders())
+            return plugin
+
+    def forget(self, name: str) -> None:
+        """Takes a plugin out of service and off the list."""
+        with self._lock:
+            self.disable(name)
+            self._host.records.forget(name)
+            del self._plugins[name]
+
+    def reload(self, path_plugins: Path, path_modules: Path) -> dict[str, str]:
+        """Unloads everything, looks for plugins anew and loads them."""
+        with self._lock:
+            self.unload_all()
+            self._plugins.clear()
+            self._doubles.clear()
+            self.discover_all(path_plugins, path_modules)
+            return self.initialize_plugins_in_order()
+
+    def unload_all(self) -> None:
+        """Takes every plugin out of service, the last loaded first."""
+        with self._lock:
+            for plugin in reversed(self.loaded()):
+                self._activation.unload(plugin)
+
+    def save_settings(self, name: str, changes: dict[str, Any]) -> None:
+        """Keeps these values and puts them into effect at once."""
+        with self._lock:
+            plugin = self.get(name)
+            model = plugin.module_class.module_settings if plugin.module_class else None
+            if model is None:
+                raise PluginRefused(reason=f"{name} has no settings")
+            self._host.records.save_settings(name, model, changes)
+            self._activation.load_settings(plugin)
+        self._host.events.emit_lifecycle("settings_changed", name=name)
+
+    # the steps of loading
+
+    def _register(self, source: PluginSource) -> Plugin:
+        plugin = Plugin(source, self._host.records.name_of(source.name) or source.name)
+        if not is_valid_name(source.name):
+            reason = "a plugin's name is lower-case letters, digits and underscores, and begins with a letter"
+            self._activation.refuse(plugin, f"{source.described}: {reason}")
+        self._take_name(plugin, plugin.name)
+        return plugin
+
+    def _take_name(self, plugin: Plugin, name: str) -> None:
+        """Lists the plugin under its name; the second of one name is refused, naming both places."""
+        self._plugins = {key: other for key, other in self._plugins.items() if other is not plugin}
+        plugin.name = name
+        if first := self._plugins.get(name):
+            both = f"{first.source.described} and {plugin.source.described}"
+            self._activation.refuse(plugin, f"two plugins are named {name}: {both}; the first is used")
+            self._doubles.append(plugin)
+            return
+        self._plugins[name] = plugin
+        if plugin.state is PluginState.FOUND and not self._host.records.is_enabled(name):
+            plugin.settle(PluginState.DISABLED)
+
+    def _read_code(self, plugin: Plugin) -> None:
+        """Imports it; its own `module_name` wins over the name of its folder or entry point."""
+        self._activation.read_code(plugin)
+        name = plugin.module_class.module_name if plugin.module_class else None
+        if not name or plugin.state is not PluginState.FOUND or name == plugin.name:
+            return
+        if is_valid_name(name):
+            self._take_name(plugin, name)
+        else:
+            self._activation.refuse(plugin, f"its module_name {name!r} is not a valid plugin name")
+
+    def _in_load_order(self) -> list[Plugin]:
+        """Those that can be loaded now; the others are refused with the reason."""
+        ready = [p for p in self._plugins.values() if p.is_loaded or p.state is PluginState.FOUND]
+        absent = {p.name: f"is {p.state.value}" for p in self._plugins.values() if p not in ready}
+        plan = plan_load([plugin.candidate for plugin in ready], absent)
+        for name, reason in plan.refusals.items():
+            self._activation.refuse(self._plugins[name], reason)
+        return [self._plugins[name] for name in plan.order if not self._plugins[name].is_loaded]
+
+    def _load(self, plugin: Plugin) -> bool:
+        """Loads one plugin, unless something that it needs failed just before."""
+        if reason := self._lack_of(plugin):
+            self._activation.refuse(plugin, reason)
+            return False
+        return self._activation.load(plugin)
+
+    def _lack_of(self, plugin: Plugin) -> str | None:
+        known = {other.name: other.candidate for other in self.loaded()}
+        absent = {p.name: f"is {p.state.value}" for p in self._plugins.values() if not p.is_loaded}
+        return unmet(plugin.candidate, known, absent)
+
+    def _set_up_templates(self) -> None:
+        self._host.templates.set_loaders(self.get_template_loaders())
+        self.execute_all_module_hook("after_setup_templates")
+        self._host.events.emit_lifecycle("templates_ready")
+
+    def _complete(self, plugin: Plugin) -> None:
+        """The last step; a plugin whose dependency failed on the way goes with it."""
+        if not plugin.is_loaded:
+            return
+        if reason := self._lack_of(plugin):
+            self._activation.unload(plugin)
+            self._activation.refuse(plugin, reason)
+        elif self._activation.call_hook(plugin, "on_load_complete"):
+            self._host.events.emit_lifecycle("plugin_loaded", name=plugin.name, version=plugin.version)

@@ -1,0 +1,104 @@
+"""What the host remembers about plugins: whether they are enabled, their settings, the menu's overrides."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import BaseModel, SecretStr
+from pydantic_core import to_jsonable_python
+
+from plugbay.clock import Clock
+from plugbay.errors import SecretUnreadable
+from plugbay.logs import get_logger
+from plugbay.menu import MenuOverride, Overrides
+from plugbay.secrets import Secrets
+from plugbay.settings import is_secret
+from plugbay.store import Store
+from plugbay.store.tables import menu_overrides, plugin_settings, plugin_states
+
+log = get_logger(__name__)
+
+
+class PluginRecords:
+    """Reads and writes these tables; nothing is kept in memory, so that all processes agree."""
+
+    def __init__(self, store: Store, secrets: Secrets, clock: Clock) -> None:
+        self._store = store
+        self._secrets = secrets
+        self._clock = clock
+
+    def is_enabled(self, name: str) -> bool:
+        """A plugin nobody ever switched is enabled."""
+        query = sa.select(plugin_states.c.enabled).where(plugin_states.c.name == name)
+        with self._store.connect() as connection:
+            return connection.scalar(query) is not False
+
+    def name_of(self, found_as: str) -> str | None:
+        """The name of the plugin that was last found in this place; its code is not asked."""
+        query = sa.select(plugin_states.c.name).where(plugin_states.c.found_as == found_as)
+        with self._store.connect() as connection:
+            return connection.scalar(query)
+
+    def set_enabled(self, name: str, found_as: str, enabled: bool) -> None:
+        values = {"found_as": found_as, "enabled": enabled, "updated_at": self._clock.now()}
+        insert = self._store.insert(plugin_states).values(name=name, **values)
+        with self._store.begin() as connection:
+            connection.execute(insert.on_conflict_do_update(index_elements=["name"], set_=values))
+
+    def forget(self, name: str) -> None:
+        """Deletes its state and settings; the plugin's own tables stay."""
+        with self._store.begin() as connection:
+            connection.execute(sa.delete(plugin_states).where(plugin_states.c.name == name))
+            connection.execute(sa.delete(plugin_settings).where(plugin_settings.c.module == name))
+
+    def settings(self, module: str) -> dict[str, Any]:
+        """The stored values by field; a secret that cannot be read any more is left out."""
+        query = sa.select(plugin_settings).where(plugin_settings.c.module == module)
+        with self._store.connect() as connection:
+            rows = connection.execute(query).all()
+        found: dict[str, Any] = {}
+        for row in rows:
+            try:
+                found[row.field] = json.loads(
+                    self._secrets.decrypt(row.value) if row.is_secret else row.value
+                )
+            except SecretUnreadable:
+                log.warning("secret_unreadable", plugin=module, setting=row.field)
+        return found
+
+    def save_settings(self, module: str, model: type[BaseModel], values: Mapping[str, Any]) -> None:
+        rows = [self._setting_row(module, model, field, value) for field, value in values.items()]
+        insert = self._store.insert(plugin_settings)
+        changed = {name: insert.excluded[name] for name in ("value", "is_secret", "updated_at")}
+        if rows:
+            with self._store.begin() as connection:
+                key = ["module", "field"]
+                connection.execute(insert.on_conflict_do_update(index_elements=key, set_=changed), rows)
+
+    def menu_overrides(self) -> Overrides:
+        with self._store.connect() as connection:
+            rows = connection.execute(sa.select(menu_overrides)).all()
+        return {row.entry_key: MenuOverride(row.label or "", row.hidden, row.position) for row in rows}
+
+    def save_menu_overrides(self, overrides: Overrides) -> None:
+        rows = [
+            {"entry_key": key, "label": item.label or None, "hidden": item.hidden, "position": item.position}
+            for key, item in overrides.items()
+        ]
+        with self._store.begin() as connection:
+            connection.execute(sa.delete(menu_overrides))
+            if rows:
+                connection.execute(sa.insert(menu_overrides), rows)
+
+    def _setting_row(self, module: str, model: type[BaseModel], field: str, value: Any) -> dict[str, Any]:
+        secret = is_secret(model, field)
+        plain = value.get_secret_value() if isinstance(value, SecretStr) else value
+        text = json.dumps(to_jsonable_python(plain))
+        return {
+            "module": module,
+            "field": field,
+            "value": self._secrets.encrypt(text) if secret else text,
+            "is_secret": secret,
+            "updated_at": self._clock.now(),
+        }

@@ -1,0 +1,123 @@
+"""What a plugin's requirements.txt declares and this Python lacks, and the installer."""
+
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from plugbay.errors import PlugbayError
+from plugbay.logs import get_logger
+
+TIMEOUT_S = (
+    600  # large wheels over a slow line take minutes; a hung registry must not hold the start for ever
+)
+OUTPUT_LIMIT = 100_000  # characters kept of the installer's output
+
+log = get_logger(__name__)
+_one_at_a_time = threading.Lock()
+
+
+class RequirementRefused(PlugbayError):
+    """The requirement {line!r} is refused: {reason}."""
+
+
+class InstallFailed(PlugbayError):
+    """Installing {names} failed: {reason}."""
+
+
+def declared(folder: Path) -> list[Requirement]:
+    """The requirements of the plugin in this folder; option lines, URLs and VCS references are refused."""
+    file = folder / "requirements.txt"
+    if not file.is_file():
+        return []
+    text = file.read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = (re.sub(r"(^|\s)#.*$", "", line).strip() for line in text.splitlines())
+    return [_parse(line) for line in lines if line]
+
+
+def missing(requirements: Iterable[Requirement]) -> list[Requirement]:
+    """Those that are not installed in a version that satisfies them."""
+    return [need for need in requirements if _applies(need) and not _is_installed(need)]
+
+
+def install(requirements: list[Requirement], on_line: Callable[[str], None] | None = None) -> str:
+    """Installs them with pip, one plugin at a time; returns the output, passing on each line as it comes."""
+    names = ", ".join(map(str, requirements))
+    with _one_at_a_time:
+        log.info("installing_requirements", requirements=names)
+        process = subprocess.Popen(
+            _pip_command([str(need) for need in requirements]),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        watchdog = threading.Timer(TIMEOUT_S, process.kill)
+        watchdog.start()
+        try:
+            output = _read_lines(process, on_line or (lambda line: None))
+            status = process.wait()
+        finally:
+            watchdog.cancel()
+    if status:
+        reason = f"it took more than {TIMEOUT_S} s" if status < 0 else _last_line(output)
+        raise InstallFailed(names=names, reason=reason, output=output)
+    return output
+
+
+def _parse(line: str) -> Requirement:
+    if line.startswith("-"):
+        raise RequirementRefused(line=line, reason="options for the installer are not allowed")
+    try:
+        requirement = Requirement(line)
+    except InvalidRequirement:
+        reason = "it is not a name with an optional version constraint (PEP 508)"
+        raise RequirementRefused(line=line, reason=reason) from None
+    if requirement.url:
+        raise RequirementRefused(line=line, reason="addresses and VCS references are not allowed")
+    return requirement
+
+
+def _applies(requirement: Requirement) -> bool:
+    return requirement.marker is None or requirement.marker.evaluate()
+
+
+def _is_installed(requirement: Requirement) -> bool:
+    try:
+        return requirement.specifier.contains(version(requirement.name), prereleases=True)
+    except PackageNotFoundError:
+        return False
+
+
+def _pip_command(requirements: list[str]) -> list[str]:
+    return [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--disable-pip-version-check",
+        "--no-input",
+        "--",
+        *requirements,
+    ]
+
+
+def _read_lines(process: "subprocess.Popen[str]", on_line: Callable[[str], None]) -> str:
+    assert process.stdout
+    lines: list[str] = []
+    with process.stdout as stream:
+        for line in stream:
+            lines.append(line)
+            on_line(line)
+    return "".join(lines)[-OUTPUT_LIMIT:]
+
+
+def _last_line(output: str) -> str:
+    errors = [line for line in output.splitlines() if line.startswith("ERROR")]
+    return (errors or output.splitlines() or ["the installer said nothing"])[-1].removeprefix("ERROR: ")

@@ -1,0 +1,120 @@
+"""The block of the application's routes that belongs to the host and its plugins."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute, APIWebSocketRoute, RouteContext, iter_route_contexts
+from starlette.routing import BaseRoute, Match
+
+from plugbay.errors import PluginRefused
+
+# a value that fits each of Starlette's path convertors, to try a path that has parameters
+_SAMPLES = {"int": "1", "float": "1.0", "uuid": "00000000-0000-4000-8000-000000000000"}
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one owner adds: a router, where it stands, and what guards it."""
+
+    owner: str
+    router: APIRouter
+    prefix: str = ""
+    dependencies: Sequence[Any] = ()
+    include_in_schema: bool = True
+
+
+@dataclass
+class _Block:
+    """Our part of the application's routes, as it is served now."""
+
+    contributions: list[Contribution] = field(default_factory=list)
+    routes: list[BaseRoute] = field(default_factory=list)
+
+
+class RouteTable:
+    """Adds and takes back routers while the application runs; the application's own routes come first."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self._block = _Block()
+
+    @property
+    def contributions(self) -> list[Contribution]:
+        return list(self._block.contributions)
+
+    def of_owner(self, owner: str) -> list[RouteContext]:
+        """The routes that an owner contributed, with their full paths."""
+        routers = [item for item in self._block.contributions if item.owner == owner]
+        return [route for item in routers for route in iter_route_contexts(self._included(item))]
+
+    def replace(self, contributions: Sequence[Contribution]) -> None:
+        """Serves exactly these from now on; requests under way are not disturbed."""
+        # FastAPI keeps what was included in a cached tree: only a fresh block forgets the old one
+        fresh = [route for item in contributions for route in self._included(item)]
+        self._swap(_Block(list(contributions), fresh))
+        self._app.openapi_schema = None
+
+    def keep_last(self) -> None:
+        """Routes that the application added after us are its own: they win over ours."""
+        routes = self._app.router.routes
+        if self._block.routes and routes[-1] is not self._block.routes[-1]:
+            self._swap(self._block)
+
+    def check(self, contribution: Contribution) -> None:
+        """Refuses a router with a route that cannot be guarded, or that is already taken."""
+        taken = [("the application", route) for route in self._application_routes()]
+        taken += [(item.owner, route) for item in self._block.contributions for route in self._included(item)]
+        for route in iter_route_contexts(self._included(contribution)):
+            _refuse_unguarded(route)
+            for owner, other in taken:
+                for method in _methods_taken(other, route):
+                    shown = f"{method} {route.path}"
+                    raise PluginRefused(reason=f"its route {shown} is already taken by {owner}")
+
+    def _application_routes(self) -> list[BaseRoute]:
+        ours = set(map(id, self._block.routes))
+        return [route for route in self._app.router.routes if id(route) not in ours]
+
+    def _swap(self, block: _Block) -> None:
+        self._app.router.routes = [*self._application_routes(), *block.routes]
+        self._block = block
+
+    def _included(self, item: Contribution) -> list[BaseRoute]:
+        """The router as FastAPI would include it, without including it anywhere yet."""
+        router = self._app.router
+        shelf = APIRouter(dependencies=router.dependencies, dependency_overrides_provider=self._app)
+        shelf.include_router(
+            item.router,
+            prefix=item.prefix,
+            dependencies=list(item.dependencies),
+            include_in_schema=item.include_in_schema,
+        )
+        return shelf.routes
+
+
+def _refuse_unguarded(route: RouteContext) -> None:
+    if not isinstance(route.original_route, APIRoute | APIWebSocketRoute):
+        kind = type(route.original_route).__name__
+        raise PluginRefused(
+            reason=f"its route {route.path} is a {kind}, which the login cannot guard: use a FastAPI route"
+        )
+
+
+def _methods_taken(other: BaseRoute, route: RouteContext) -> Iterator[str]:
+    """The methods of `route` that `other`, standing before it, would answer."""
+    kind = "websocket" if isinstance(route.original_route, APIWebSocketRoute) else "http"
+    for method in sorted(route.methods or {"GET"}):
+        scope = {"type": kind, "path": _sample_path(route), "root_path": "", "method": method, "headers": []}
+        if other.matches(scope)[0] is Match.FULL:
+            yield method
+
+
+def _sample_path(route: RouteContext) -> str:
+    convertors = getattr(route, "param_convertors", {})
+    path = str(route.path_format)
+    for name, convertor in convertors.items():
+        kind = type(convertor).__name__.removesuffix("Convertor").lower()
+        path = path.replace("{" + name + "}", _SAMPLES.get(kind, f"any-{name}"))
+    return path

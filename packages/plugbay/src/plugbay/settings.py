@@ -1,0 +1,116 @@
+"""The settings of plugins: a pydantic model, filled from environment, then store, then defaults."""
+
+import json
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, SecretStr, ValidationError
+
+from plugbay.errors import InvalidConfig
+from plugbay.logs import get_logger
+
+MASK = "••••••••"
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class LoadedSettings:
+    """The current values of a plugin's settings, and where they come from."""
+
+    values: BaseModel
+    locked: Mapping[str, str] = field(default_factory=dict)
+    """Field to environment variable, for what the environment decides."""
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    """Field to reason, for stored values that were not valid and gave way to the default."""
+
+
+def variable_name(module: str, field_name: str) -> str:
+    return f"{module}_{field_name}".upper()
+
+
+def is_secret(model: type[BaseModel], field_name: str) -> bool:
+    return SecretStr in _leaf_types(model.model_fields[field_name].annotation)
+
+
+def load_settings(
+    model: type[BaseModel], module: str, environment: Mapping[str, str], stored: Mapping[str, Any]
+) -> LoadedSettings:
+    """Environment, then store, then defaults. A bad variable is refused; a bad stored value is replaced."""
+    locked = {name: variable_name(module, name) for name in model.model_fields}
+    locked = {name: variable for name, variable in locked.items() if variable in environment}
+    given = {name: _parse(model, name, environment[variable]) for name, variable in locked.items()}
+    usable = {
+        name: value for name, value in stored.items() if name in model.model_fields and name not in locked
+    }
+    replaced: dict[str, str] = {}
+    while True:
+        try:
+            return LoadedSettings(model.model_validate({**usable, **given}), locked, replaced)
+        except ValidationError as error:
+            _put_aside(error, model, environment, locked, usable, replaced)
+
+
+def settings_errors(error: ValidationError) -> dict[str, str]:
+    """What is wrong, by field, in words; the model as a whole is the field ``""``."""
+    found: dict[str, str] = {}
+    for item in error.errors(include_url=False):
+        name = str(item["loc"][0]) if item["loc"] else ""
+        found.setdefault(name, item["msg"].removeprefix("Value error, "))
+    return found
+
+
+def _put_aside(
+    error: ValidationError,
+    model: type[BaseModel],
+    environment: Mapping[str, str],
+    locked: Mapping[str, str],
+    usable: dict[str, Any],
+    replaced: dict[str, str],
+) -> None:
+    """Drops the stored values at fault, or raises when the environment or the defaults are."""
+    faults = settings_errors(error)
+    for name, rule in faults.items():
+        if name in locked:
+            value = MASK if is_secret(model, name) else environment[locked[name]]
+            raise InvalidConfig(variable=locked[name], value=value, rule=rule) from None
+    # a rule over several fields names none of them: then no stored value can be trusted
+    dropped = [name for name in faults if name in usable] or list(usable)
+    if not dropped:
+        if locked:
+            raise InvalidConfig(
+                variable=", ".join(locked.values()),
+                value={v: environment[v] for k, v in locked.items() if not is_secret(model, k)},
+                rule="; ".join(faults.values()),
+            ) from None
+        raise error
+    for name in dropped:
+        del usable[name]
+        replaced[name] = faults.get(name, "; ".join(faults.values()))
+
+
+def _parse(model: type[BaseModel], name: str, text: str) -> Any:
+    """A variable's text as the field wants it: lists and objects are written as JSON."""
+    if any(
+        issubclass(leaf, list | dict | set | tuple | BaseModel)
+        for leaf in _leaf_types(model.model_fields[name].annotation)
+    ):
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _leaf_types(annotation: Any) -> list[type]:
+    """The classes of an annotation: `list[int] | None` has `list` and `NoneType`."""
+    origin = typing.get_origin(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return [leaf for part in typing.get_args(annotation) for leaf in _leaf_types(part)]
+    if origin is typing.Annotated:
+        return _leaf_types(typing.get_args(annotation)[0])
+    leaf = origin or annotation
+    return [leaf] if isinstance(leaf, type) else []

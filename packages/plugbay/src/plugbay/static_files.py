@@ -1,0 +1,67 @@
+"""/static/<owner>/…: one route for the files of the host and of all plugins."""
+
+import json
+from pathlib import Path
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import FileResponse, Response
+from starlette.staticfiles import NotModifiedResponse
+
+HASHED_FOR = "public, max-age=31536000, immutable"  # a hashed name never changes its content
+OTHERS_FOR = "no-cache"  # asked for anew each time, answered by 304
+
+
+class StaticFiles:
+    """Knows the static folder of each owner, and the hashed names in its `dist/`."""
+
+    def __init__(self) -> None:
+        self._folders: dict[str, Path] = {}
+        self._manifests: dict[str, dict[str, str]] = {}
+
+    def add(self, owner: str, folder: Path) -> None:
+        manifest = folder / "dist" / "manifest.json"
+        self._manifests[owner] = json.loads(manifest.read_text()) if manifest.is_file() else {}
+        self._folders[owner] = folder.resolve()
+
+    def remove_owner(self, owner: str) -> None:
+        self._folders.pop(owner, None)
+        self._manifests.pop(owner, None)
+
+    def url(self, owner: str, path: str) -> str:
+        """The path of a file under an owner's `static/` folder."""
+        return f"/static/{owner}/{path}"
+
+    def asset(self, name: str, owner: str = "plugbay") -> str:
+        """The path of a built file by its plain name: `app.css` → `/static/plugbay/dist/app-1A2B.css`."""
+        return self.url(owner, f"dist/{self._manifests.get(owner, {}).get(name, name)}")
+
+    def find(self, owner: str, path: str) -> Path | None:
+        """The file, if there is one below the owner's folder; a symlink out of it is not followed."""
+        folder = self._folders.get(owner)
+        if folder is None or "\0" in path:
+            return None
+        try:
+            file = (folder / path).resolve()
+            return file if file.is_relative_to(folder) and file.is_file() else None
+        except (OSError, ValueError):
+            return None
+
+    def is_hashed(self, owner: str, path: str) -> bool:
+        return path.startswith("dist/") and path != "dist/manifest.json"
+
+
+def static_router(files: StaticFiles) -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+
+    @router.api_route("/static/{owner}/{path:path}", methods=["GET", "HEAD"], response_class=FileResponse)
+    def static(owner: str, path: str, request: Request) -> Response:
+        file = files.find(owner, path)
+        if file is None:
+            raise HTTPException(404)
+        cached = HASHED_FOR if files.is_hashed(owner, path) else OTHERS_FOR
+        response = FileResponse(file, headers={"cache-control": cached}, stat_result=file.stat())
+        if request.headers.get("if-none-match") == response.headers["etag"]:
+            return NotModifiedResponse(response.headers)
+        return response
+
+    return router

@@ -1,0 +1,71 @@
+"""The template environment: the host's templates and those of the loaded modules."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader
+
+HOST_TEMPLATES = Path(__file__).parent / "templates"
+
+
+@dataclass(frozen=True)
+class _Addition:
+    owner: str
+    name: str
+    value: Any
+
+
+class Templates:
+    """Renders pages; everything is escaped, whatever a template's name ends with."""
+
+    def __init__(self, page_context: Callable[[Request], Mapping[str, Any]]) -> None:
+        self._page_context = page_context
+        self._additions: list[_Addition] = []
+        self.env = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+        self.set_loaders({})
+
+    def set_loaders(self, loaders: Mapping[str, BaseLoader]) -> None:
+        """Serves the host's templates and these, the host's first."""
+        # a new loader object: Jinja keeps what an old one had loaded
+        self.env.loader = ChoiceLoader([FileSystemLoader(HOST_TEMPLATES), *loaders.values()])
+
+    def add_filter(self, owner: str, name: str, function: Callable[..., Any]) -> None:
+        """A filter for all templates, taken back when its owner goes."""
+        self._add(self.env.filters, owner, name, function)
+
+    def add_global(self, owner: str, name: str, value: Any) -> None:
+        """A name for all templates, taken back when its owner goes."""
+        self._add(self.env.globals, owner, name, value)
+
+    def remove_owner(self, owner: str) -> None:
+        for table in (self.env.filters, self.env.globals):
+            for addition in [item for item in self._additions if item.owner == owner]:
+                if table.get(addition.name) is addition.value:
+                    del table[addition.name]
+        self._additions = [item for item in self._additions if item.owner != owner]
+
+    def render(self, name: str, /, **context: Any) -> str:
+        """The text of a template with just this context."""
+        return self.env.get_template(name).render(context)
+
+    def response(
+        self,
+        request: Request,
+        name: str,
+        context: Mapping[str, Any] | None = None,
+        status_code: int = 200,
+    ) -> HTMLResponse:
+        """A page: the template with its context and all that every page needs."""
+        page = {**self._page_context(request), **(context or {})}
+        return HTMLResponse(self.render(name, **page), status_code)
+
+    def _add(self, table: Any, owner: str, name: str, value: Any) -> None:
+        holder = next((item.owner for item in self._additions if item.name == name), "Jinja")
+        if name in table and holder != owner:
+            raise ValueError(f"{owner} cannot add {name!r} to the templates: it belongs to {holder}")
+        table[name] = value
+        self._additions.append(_Addition(owner, name, value))
