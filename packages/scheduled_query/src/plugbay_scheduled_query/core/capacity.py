@@ -1,0 +1,105 @@
+"""Whether a source can keep up: the starts that its queries need against those that its lane allows."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from plugbay_scheduled_query.core.cadence import HOURS, starts_by_hour
+
+_HOUR_S = 3600
+_SHORTEST_S = 0.001  # an unmeasured query: nothing is done in no time
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What one enabled query asks of its source; the duration is measured, or None before the first run."""
+
+    cron_schedule: str
+    timezone: str
+    duration_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How runs are let in: one by one with a pause of `interval_s`, or several at a time without one."""
+
+    interval_s: int
+    max_parallel: int
+
+    def starts_per_hour(self, duration_s: float) -> float:
+        """How many runs of that duration an hour can hold."""
+        if self.interval_s > 0:
+            return _HOUR_S / (self.interval_s + duration_s)
+        return self.max_parallel * _HOUR_S / max(duration_s, _SHORTEST_S)
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """Starts an hour, needed and possible; the busiest hour is one of UTC's day."""
+
+    needed: float
+    possible: float
+    busiest_hour: int
+    needed_then: float
+
+    @property
+    def fill(self) -> float:
+        """How full the source is over a day; above 1, runs pile up and cron times are missed."""
+        return self.needed / self.possible
+
+    @property
+    def fill_then(self) -> float:
+        """How full it is in its busiest hour; above 1, runs start late."""
+        return self.needed_then / self.possible
+
+    def as_json(self) -> dict[str, float | int]:
+        return {
+            "needed_per_hour": round(self.needed, 2),
+            "possible_per_hour": round(self.possible, 2),
+            "fill": round(self.fill, 4),
+            "busiest_hour": self.busiest_hour,
+            "busiest_hour_fill": round(self.fill_then, 4),
+        }
+
+
+def measure(loads: Iterable[Load], pace: Pace, at: datetime) -> Capacity:
+    """What the queries of one source need, and what its pace allows for runs as long as theirs."""
+    hours = [0.0] * HOURS
+    busy_s = 0.0
+    for load, count in Counter(loads).items():
+        starts = starts_by_hour(load.cron_schedule, load.timezone, at)
+        hours = [total + count * n for total, n in zip(hours, starts, strict=True)]
+        busy_s += count * sum(starts) * (load.duration_ms or 0) / 1000
+    total = sum(hours)
+    busiest = max(range(HOURS), key=hours.__getitem__)
+    possible = pace.starts_per_hour(busy_s / total if total else 0.0)
+    return Capacity(total / HOURS, possible, busiest, hours[busiest])
+
+
+def warning(data_source: str, capacity: Capacity, pace: Pace) -> str | None:
+    """The sentence to show at save when the source cannot keep up, or will run late."""
+    possible = f"{_rate(capacity.possible)} are possible ({_reason(pace)})"
+    if capacity.fill > 1:
+        need = f"its queries need {_rate(capacity.needed)} starts an hour and {possible}"
+        return f"The data source “{data_source}” cannot keep up: {need}. {_remedy(pace)}"
+    if capacity.fill_then > 1:
+        hour = f"between {capacity.busiest_hour:02d}:00 and {(capacity.busiest_hour + 1) % HOURS:02d}:00 UTC"
+        need = f"{hour} {_rate(capacity.needed_then)} starts are due and {possible}"
+        return f"The data source “{data_source}” will run late: {need}. {_remedy(pace)}"
+    return None
+
+
+def _rate(starts: float) -> str:
+    return f"{starts:,.0f}" if starts >= 10 else f"{starts:,.1f}"
+
+
+def _reason(pace: Pace) -> str:
+    if pace.interval_s > 0:
+        return f"one at a time, {pace.interval_s} s apart"
+    return f"{pace.max_parallel} at a time"
+
+
+def _remedy(pace: Pace) -> str:
+    knob = "lower the setting interval" if pace.interval_s > 0 else "raise the setting max_parallel"
+    return f"Run some of them less often or at other hours, {knob}, or use another data source."

@@ -1,0 +1,164 @@
+"""What the service talks about: queries, runs on their way, executions, results and samples."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import TypeVar
+
+Number = int | float | Decimal
+T = TypeVar("T")
+
+RECENT_KEPT = 30  # values and durations beside each query: what a sparkline shows
+
+
+class RenderType(StrEnum):
+    """How a result is shown."""
+
+    AUTO = "auto"
+    TABLE = "table"
+    COUNTER = "counter"
+    METRIC = "metric"
+    RAW = "raw"
+
+
+class Status(StrEnum):
+    """How an execution ended."""
+
+    SUCCESS = "success"
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+
+
+class Trigger(StrEnum):
+    """What started a run."""
+
+    SCHEDULE = "schedule"
+    MANUAL = "manual"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricConfig:
+    """The gauge that a query feeds."""
+
+    metric_name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, object]:
+        """The specified object, `monitor_metric_config`."""
+        return {"metric_name": self.metric_name, "labels": dict(self.labels)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A definition with what its executions left behind; times are UTC."""
+
+    id: int
+    name: str
+    query: str
+    cron_schedule: str
+    enabled: bool = True
+    render_type: RenderType = RenderType.AUTO
+    monitor_metric_config: MetricConfig | None = None
+    data_source: str
+    timezone: str | None = None
+    timeout: int | None = None
+    description: str = ""
+    tags: tuple[str, ...] = ()
+
+    version: int = 1
+    created_by: str | None = None
+    created_at: datetime | None = None
+    updated_by: str | None = None
+    updated_at: datetime | None = None
+
+    next_run_at: datetime | None = None
+    last_due_at: datetime | None = None
+    running: bool = False
+
+    last_executed: datetime | None = None
+    last_status: Status | None = None
+    last_error: str | None = None
+    last_duration_ms: int | None = None
+    last_result: str | None = None
+    last_result_key: tuple[str, ...] = ()
+    recent_values: tuple[float | None, ...] = ()
+    recent_durations_ms: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A claimed execution on its way; node, attempt and lease say who may record it."""
+
+    id: int
+    query_id: int
+    data_source: str
+    trigger: Trigger
+    triggered_by: str | None = None
+    due_at: datetime | None = None  # none for Run Now
+    missed: int = 0
+    attempt: int = 1
+    node: str
+    claimed_at: datetime
+    lease_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """The pacing of one source: who runs there, and from when the next may start."""
+
+    data_source: str
+    run_id: int | None = None
+    free_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Columns and rows, the rows as the JSON text in which they are stored."""
+
+    columns: tuple[str, ...]
+    text: str
+    row_count: int
+    truncated: bool = False
+    number: Number | None = None  # the first numeric value, found while the values still had their types
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One finished run: a history record, or the same without a number where history is off."""
+
+    id: int | None = None
+    scheduled_query_id: int
+    executed_at: datetime
+    duration_ms: int
+    status: Status
+    error_message: str | None = None
+    result: str | None = None
+    result_key: tuple[str, ...] = ()
+    monitor_metrics_snapshot: Mapping[str, object] | None = None
+    due_at: datetime | None = None
+    missed: int = 0
+    attempt: int = 1
+    trigger: Trigger = Trigger.SCHEDULE
+    triggered_by: str | None = None
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """The gauge of one query: its latest value and how fresh that is."""
+
+    query_id: int
+    query_name: str
+    query_text: str
+    metric_name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    value: float | None = None  # none until an execution brought a number
+    is_up: bool | None = None  # whether the last execution succeeded; none until there was one
+    last_success_at: datetime | None = None
+
+
+def remember(recent: tuple[T, ...], latest: T) -> tuple[T, ...]:
+    """The values of a sparkline after one more execution."""
+    return (*recent, latest)[-RECENT_KEPT:]
