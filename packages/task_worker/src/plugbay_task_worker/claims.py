@@ -1,0 +1,64 @@
+"""Who ticks: of all processes that share a store, the one that claims the tick first."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+KEEP_TICKS = 120  # how far back a clock may be set without a tick being claimed twice: two hours of minutes
+
+
+@dataclass(frozen=True)
+class Tick:
+    """One call of a periodic task that is to be made once in the cluster."""
+
+    task: str
+    """`owner.name`"""
+    at: int
+    """Seconds since the epoch."""
+    period: int
+
+    @property
+    def forgotten_before(self) -> int:
+        """Older claims of this task need not be kept."""
+        return self.at - KEEP_TICKS * self.period
+
+
+class TickClaims(Protocol):
+    """Keeps what was claimed."""
+
+    def claim(self, ticks: Sequence[Tick]) -> set[Tick]:
+        """Those of the ticks that nobody has claimed before; from now on, somebody has."""
+        ...
+
+    def forget_before(self, at: int) -> None:
+        """Drops the claims of tasks that are long gone."""
+        ...
+
+
+class MemoryClaims:
+    """Claims of one process, or of several engines within it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._claimed: dict[str, set[int]] = {}
+
+    def claim(self, ticks: Sequence[Tick]) -> set[Tick]:
+        with self._lock:
+            return {tick for tick in ticks if self._claim_one(tick)}
+
+    def forget_before(self, at: int) -> None:
+        with self._lock:
+            kept = {task: {tick for tick in ticks if tick >= at} for task, ticks in self._claimed.items()}
+            self._claimed = {task: ticks for task, ticks in kept.items() if ticks}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._claimed.values()))
+
+    def _claim_one(self, tick: Tick) -> bool:
+        claimed = self._claimed.setdefault(tick.task, set())
+        if tick.at in claimed:
+            return False
+        claimed.add(tick.at)
+        claimed.difference_update([at for at in claimed if at < tick.forgotten_before])
+        return True

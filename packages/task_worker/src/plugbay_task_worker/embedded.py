@@ -1,0 +1,199 @@
+"""The embedded adapter: one process, threads that sleep until there is work, nothing to install."""
+
+import itertools
+import json
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from plugbay.clock import Clock
+from plugbay.logs import get_logger
+
+from plugbay_task_worker.claims import TickClaims
+from plugbay_task_worker.crew import Crew
+from plugbay_task_worker.engine import (
+    EngineStats,
+    InvalidName,
+    InvalidPeriod,
+    JobView,
+    NaiveTime,
+    StopReport,
+)
+from plugbay_task_worker.job import Call, Job, JobState
+from plugbay_task_worker.ledger import Handler, Ledger
+from plugbay_task_worker.task import Task
+from plugbay_task_worker.ticker import Ticker
+
+UNWIND_S = 2.0  # for a call that was asked to stop: to clear up and end
+NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+
+log = get_logger(__name__)
+
+
+class EmbeddedEngine:
+    """An `Engine` whose jobs live and die with the process; their truth is in their owner's tables."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        claims: TickClaims,
+        *,
+        workers: int = 16,
+        task_workers: int = 16,
+        recent: int = 100,
+    ) -> None:
+        self._clock = clock
+        self._workers = workers
+        self._ledger = Ledger(recent)
+        # ids of different lives of the process must differ: a stale page must not cancel another job
+        self._ids = map(f"{secrets.token_hex(4)}-{{}}".format, itertools.count(1))
+        self._ticker = Ticker(clock, claims, task_workers, self._new_id, self._ended)
+        self._jobs = self._new_crew()
+        self._life = threading.RLock()
+        self._is_started = self._was_stopped = False
+
+    def every(self, *, owner: str, name: str, seconds: int, call: Call, at_start: bool = False) -> None:
+        _check_name("task", name)
+        if isinstance(seconds, bool) or not isinstance(seconds, int) or seconds < 1:
+            raise InvalidPeriod(name=name, seconds=seconds)
+        self._ticker.every(Task(owner, name, seconds, call, at_start))
+
+    def at(self, *, owner: str, name: str, when: datetime, call: Call) -> None:
+        if when.tzinfo is None:
+            raise NaiveTime(name=name, when=when)
+        self._ticker.at(owner, name, when, call)
+
+    def handle(
+        self, *, owner: str, name: str, call: Call, returned: Callable[[Job], object] | None = None
+    ) -> None:
+        _check_name("job", name)
+        self._ledger.add(Handler(owner, name, call, returned))
+
+    def submit(
+        self, owner: str, name: str, payload: Mapping[str, Any] | None = None, *, priority: int = 0
+    ) -> str:
+        return self.submit_many(owner, name, [payload or {}], priority=priority)[0]
+
+    def submit_many(
+        self, owner: str, name: str, payloads: Iterable[Mapping[str, Any]], *, priority: int = 0
+    ) -> list[str]:
+        handler, now = self._ledger.find(owner, name), self._clock.now()
+        jobs = [
+            Job(self._new_id(), "job", owner, name, handler.call, now, _as_json(payload), priority)
+            for payload in payloads
+        ]
+        if handler.is_leaving:
+            self._jobs.give_back(jobs)
+        else:
+            self._jobs.put(jobs)
+        return [job.id for job in jobs]
+
+    def cancel(self, job_id: str, reason: str = "cancelled") -> bool:
+        return self._jobs.cancel(job_id, reason) or self._ticker.crew.cancel(job_id, reason)
+
+    def run_task(self, owner: str, name: str) -> bool:
+        return self._ticker.run_task(owner, name)
+
+    def remove_owner(self, owner: str, grace_s: float = 0.0) -> StopReport:
+        self._ledger.send_off(owner)
+        self._ticker.remove_owner(owner)
+        returned = self._jobs.give_back_owner(owner)
+        cancelled, abandoned = self._wind_down(owner, grace_s, "its owner was unloaded")
+        self._ledger.remove_owner(owner)
+        return StopReport(returned, cancelled, abandoned)
+
+    def start(self) -> None:
+        with self._life:
+            if self._is_started:
+                return
+            if self._was_stopped:
+                self._jobs = self._new_crew()
+                self._ticker.renew()
+            self._jobs.open()
+            self._ticker.start()
+            self._is_started = True
+
+    def stop(self, grace_s: float = 30.0) -> StopReport:
+        with self._life:
+            if not self._is_started:
+                return StopReport()
+            self._ticker.close()
+            returned = self._jobs.close()
+            cancelled, abandoned = self._wind_down(None, grace_s, "the engine stops")
+            self._join(0.0 if abandoned else UNWIND_S)
+            self._is_started, self._was_stopped = False, True
+            return StopReport(returned, cancelled, abandoned)
+
+    def stats(self) -> EngineStats:
+        crews = (self._ticker.crew, self._jobs)
+        return EngineStats(
+            started=self._is_started,
+            workers=self._workers,
+            tasks=self._ticker.stats(),
+            jobs=self._ledger.stats(),
+            timers=self._ticker.timers(),
+            queued=self._jobs.queued(),
+            running=tuple(JobView.of(job) for crew in crews for job in crew.running()),
+            recent=self._ledger.recent(),
+        )
+
+    def is_ticking(self) -> bool:
+        """Whether somebody watches the clock."""
+        return self._ticker.is_ticking()
+
+    def run_due(self) -> None:
+        """Calls what is due by the clock, as the engine's own thread does when it wakes."""
+        self._ticker.run_due()
+
+    def wait_idle(self, timeout_s: float = 10.0) -> bool:
+        """Waits until nothing else is queued or running; False if that took too long."""
+        deadline = time.monotonic() + timeout_s
+        while self._ticker.crew.wait_idle(deadline) and self._jobs.wait_idle(deadline):
+            if self._ticker.crew.wait_idle(0):  # else a job has set off a task or a timer
+                return True
+        return False
+
+    def _wind_down(self, owner: str | None, grace_s: float, reason: str) -> tuple[int, int]:
+        """Waits for what runs, then asks it to stop, then gives it up: how many were asked, and given up."""
+        crews = (self._ticker.crew, self._jobs)
+        deadline = time.monotonic() + grace_s
+        for crew in crews:
+            crew.wait_for(crew.running(owner), deadline)
+        late = [(crew, job) for crew in crews for job in crew.running(owner)]
+        cancelled = sum(job.cancel(reason) for _, job in late)
+        deadline = time.monotonic() + UNWIND_S
+        abandoned = [job for crew, job in late if not crew.wait_for([job], deadline)]
+        for job in abandoned:
+            log.error("abandoned", kind=job.kind, owner=job.owner, name=job.name, job=job.id, reason=reason)
+        return cancelled, len(abandoned)
+
+    def _join(self, timeout_s: float) -> None:
+        deadline = time.monotonic() + timeout_s
+        self._ticker.crew.join(deadline)
+        self._jobs.join(deadline)
+
+    def _ended(self, job: Job) -> None:
+        handler = self._ledger.record(job)
+        if handler and handler.returned and job.state is JobState.RETURNED:
+            handler.returned(job)
+
+    def _new_crew(self) -> Crew:
+        return Crew("task-worker-job", self._workers, self._clock, self._ended)
+
+    def _new_id(self) -> str:
+        return next(self._ids)
+
+
+def _check_name(kind: str, name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise InvalidName(kind=kind, name=name)
+
+
+def _as_json(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """The payload as it would arrive in another process, so that every engine hands over the same."""
+    arrived: dict[str, Any] = json.loads(json.dumps(payload))
+    return arrived

@@ -1,0 +1,93 @@
+"""Who does the jobs of a name, and how they have been doing."""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from plugbay_task_worker.engine import AlreadyRegistered, JobKindStats, JobView, UnknownJob
+from plugbay_task_worker.job import Call, Job, JobState
+
+
+@dataclass(slots=True, eq=False)
+class Handler:
+    """The call behind a job's name."""
+
+    owner: str
+    name: str
+    call: Call
+    returned: Callable[[Job], object] | None = None
+    is_leaving: bool = False
+    runs: int = 0
+    failures: int = 0
+    cancelled: int = 0
+    handed_back: int = 0
+    seconds_total: float = 0.0
+
+    def count(self, job: Job) -> None:
+        """Takes down how a job ended."""
+        self.runs += job.started_at is not None
+        self.failures += job.state is JobState.FAILED
+        self.cancelled += job.state is JobState.CANCELLED
+        self.handed_back += job.state is JobState.RETURNED
+        self.seconds_total += job.duration_s
+
+    def stats(self) -> JobKindStats:
+        return JobKindStats(
+            self.owner,
+            self.name,
+            self.runs,
+            self.failures,
+            self.cancelled,
+            self.handed_back,
+            self.seconds_total,
+        )
+
+
+class Ledger:
+    """The handlers by owner and name, and what ended of late."""
+
+    def __init__(self, recent: int) -> None:
+        self._lock = threading.Lock()
+        self._handlers: dict[tuple[str, str], Handler] = {}
+        self._recent: deque[Job] = deque(maxlen=recent)
+
+    def add(self, handler: Handler) -> None:
+        with self._lock:
+            if (handler.owner, handler.name) in self._handlers:
+                raise AlreadyRegistered(owner=handler.owner, kind="job", name=handler.name)
+            self._handlers[handler.owner, handler.name] = handler
+
+    def find(self, owner: str, name: str) -> Handler:
+        handler = self._handlers.get((owner, name))
+        if handler is None:
+            raise UnknownJob(owner=owner, name=name)
+        return handler
+
+    def send_off(self, owner: str) -> None:
+        """From now on the owner's new jobs are handed back at once."""
+        with self._lock:
+            for key, handler in self._handlers.items():
+                handler.is_leaving |= key[0] == owner
+
+    def remove_owner(self, owner: str) -> None:
+        with self._lock:
+            self._handlers = {key: handler for key, handler in self._handlers.items() if key[0] != owner}
+
+    def record(self, job: Job) -> Handler | None:
+        """Takes down a job that ended; a timer only if it failed, or they would drown the rest."""
+        with self._lock:
+            if job.kind != "timer" or job.state is JobState.FAILED:
+                self._recent.appendleft(job)
+            handler = self._handlers.get((job.owner, job.name)) if job.kind == "job" else None
+            if handler:
+                handler.count(job)
+            return handler
+
+    def recent(self) -> tuple[JobView, ...]:
+        with self._lock:
+            return tuple(map(JobView.of, self._recent))
+
+    def stats(self) -> tuple[JobKindStats, ...]:
+        with self._lock:
+            return tuple(self._handlers[key].stats() for key in sorted(self._handlers))
