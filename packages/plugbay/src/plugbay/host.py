@@ -18,6 +18,7 @@ from plugbay.auth import (
     Guard,
     LocalAuthManager,
     SecurityMiddleware,
+    auth_routers,
     ensure_first_admin,
     open_to_all,
     user_of,
@@ -148,7 +149,7 @@ class Plugbay:
 
     def _host_routes(self) -> list[Contribution]:
         public = [health_router(self.health), static_router(self.static)]
-        private = [metrics_router(self.metrics), home_router(self)]
+        private = [metrics_router(self.metrics), home_router(self), *auth_routers(self)]
         if self.config.admin_enabled:
             private.append(admin_router(self))
         return [

@@ -11,6 +11,7 @@ from plugbay.auth.marks import user_of
 from plugbay.auth.middleware import SecurityMiddleware
 from plugbay.auth.origin import refuse_cross_site_get
 from plugbay.auth.roles import CurrentUser, require_role
+from plugbay.auth.routers import auth_routers
 from plugbay.auth.user import ROLES, Role, User
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "SecurityMiddleware",
     "User",
     "add_user",
+    "auth_routers",
     "create_token",
     "ensure_first_admin",
     "open_to_all",

@@ -36,8 +36,8 @@ class Guard(SecurityBase):
     scheme_name = "API token"
 
     def __init__(self, manager: AuthManager, csrf: CsrfTokens) -> None:
-        self._identify = _awaitable(manager.identify)
-        self._challenge = _awaitable(manager.challenge)
+        self._identify = awaitable(manager.identify)
+        self._challenge = awaitable(manager.challenge)
         self._csrf = csrf
 
     async def __call__(self, request: HTTPConnection) -> None:
@@ -102,9 +102,10 @@ def _is_safe(scope: Scope) -> bool:
     return scope.get("method") in SAFE_METHODS
 
 
-def _awaitable(
+def awaitable(
     verb: Callable[[HTTPConnection], T | Awaitable[T]],
 ) -> Callable[[HTTPConnection], Awaitable[T]]:
+    """A verb of a manager, called where it belongs: `async def` here, `def` in a thread."""
     if iscoroutinefunction(verb):
         return verb
 

@@ -74,6 +74,11 @@ class LocalAuthManager:
         """Gives the browser its session."""
         set_session_cookie(request, response, value, LONGEST_S)
 
+    def reset_password(self, account: Account, password: str) -> None:
+        """A new password by an admin: old sessions and old failures are over."""
+        self.accounts.set_password(account, password)
+        self.throttle.forget_name(account.name)
+
     def check(self, name: str, password: str, address: str) -> Account | None:
         """The account if the password is right; the same time and answer for a name that does not exist."""
         attempt = Attempt.of(name, address)
