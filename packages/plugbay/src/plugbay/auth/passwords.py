@@ -1,25 +1,34 @@
 """Passwords are kept as argon2id hashes; checking one is meant to be slow."""
 
+import base64
 import secrets
 import unicodedata
+from dataclasses import dataclass
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-# RFC 9106, second recommended option: 64 MiB, three passes, four lanes; about 0.1 s on one core
-TIME_COST = 3
-MEMORY_KIB = 64 * 1024
-LANES = 4
+
+@dataclass(frozen=True)
+class Costs:
+    """RFC 9106, second recommended option: three passes over 64 MiB in four lanes, about 0.1 s."""
+
+    passes: int = 3
+    memory_kib: int = 64 * 1024
+    lanes: int = 4
 
 
 class Passwords:
     """Hashes and checks passwords with one set of costs."""
 
-    def __init__(self, time_cost: int = TIME_COST, memory_kib: int = MEMORY_KIB, lanes: int = LANES) -> None:
-        self._hasher = PasswordHasher(time_cost=time_cost, memory_cost=memory_kib, parallelism=lanes)
+    costs = Costs()
+
+    def __init__(self, costs: Costs | None = None) -> None:
+        costs = costs or self.costs
+        self._hasher = PasswordHasher(costs.passes, costs.memory_kib, costs.lanes)
         # the hash of nothing: checking against it takes as long as checking against a user's
-        salt, digest = secrets.token_hex(11), secrets.token_hex(32)[:43]
-        self._nobody = f"$argon2id$v=19$m={memory_kib},t={time_cost},p={lanes}${salt}${digest}"
+        head = f"$argon2id$v=19$m={costs.memory_kib},t={costs.passes},p={costs.lanes}"
+        self._nobody = f"{head}${_random_part(16)}${_random_part(32)}"
 
     def hash(self, password: str) -> str:
         return self._hasher.hash(_as_bytes(password))
@@ -39,3 +48,7 @@ class Passwords:
 def _as_bytes(password: str) -> bytes:
     # one spelling, whichever keyboard typed the accents
     return unicodedata.normalize("NFC", password).encode("utf-8", "surrogatepass")
+
+
+def _random_part(size: int) -> str:
+    return base64.b64encode(secrets.token_bytes(size)).decode().rstrip("=")
