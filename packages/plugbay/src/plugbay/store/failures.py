@@ -38,6 +38,8 @@ def name_failures(engine: sa.Engine) -> None:
 
     def rename(context: ExceptionContext) -> PlugbayError | None:
         error = context.original_exception
+        if context.is_pre_ping:
+            return None  # the pool replaces the connection, and nobody need know
         if isinstance(error, sqlite3.Error):
             return sqlite_failure(error, where)
         return _postgresql_failure(error, where, context.is_disconnect or context.connection is None)

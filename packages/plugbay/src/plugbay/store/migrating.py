@@ -1,4 +1,4 @@
-"""The connection that migrates: it holds the one lock around all migrations, and is thrown away afterwards."""
+"""The connection that migrates: it holds the one lock around all migrations and is thrown away after."""
 
 import time
 from collections.abc import Iterator

@@ -49,10 +49,11 @@ def _read_all(paths: list[Path]) -> dict[str, Parents]:
 
 def _read(path: Path) -> tuple[str, Parents]:
     try:
-        names = _constants(ast.parse(path.read_bytes(), path.name))
+        head = path.read_bytes().partition(b"\ndef ")[0]  # a fifth of the work of parsing it all
+        names = _constants(ast.parse(head, path.name))
         return str(names["revision"]), _as_tuple(names["down_revision"])
     except (KeyError, SyntaxError, ValueError) as error:
-        raise ValueError(f"{path.name} does not state its revision and down_revision plainly") from error
+        raise ValueError(f"{path.name} does not state its revision and down_revision at its head") from error
 
 
 def _constants(tree: ast.Module) -> dict[str, object]:
