@@ -1,9 +1,11 @@
 """Knows every plugin that was found: loads them in order, enables, disables and reloads them."""
 
 import threading
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from fastapi.routing import RouteContext
 from jinja2 import BaseLoader, FileSystemLoader
 
 from plugbay.activation import Activation
@@ -90,6 +92,10 @@ class ModuleManager:
         """The loaded plugins that depend on this one."""
         return dependents(name, [plugin.candidate for plugin in self.loaded()])
 
+    def routes_of(self, name: str) -> list[RouteContext]:
+        """The routes that a plugin contributes, with their full paths."""
+        return self._routes.of_owner(name)
+
     @property
     def operator_error(self) -> OperatorError | None:
         """The first mistake in the environment that kept a plugin from loading."""
@@ -149,15 +155,16 @@ class ModuleManager:
             for plugin in reversed(self.loaded()):
                 self._activation.unload(plugin)
 
-    def save_settings(self, name: str, changes: dict[str, Any]) -> None:
-        """Keeps these values and puts them into effect at once."""
+    def save_settings(self, name: str, changes: dict[str, Any], resets: Collection[str] = ()) -> None:
+        """Keeps these values, takes those of `resets` back to the default, and puts all into effect at once."""
         with self._lock:
             plugin = self.get(name)
             model = plugin.module_class.module_settings if plugin.module_class else None
             if model is None:
                 raise PluginRefused(reason=f"{name} has no settings")
-            self._host.records.save_settings(name, model, changes)
-            self._activation.load_settings(plugin)
+            self._host.records.save_settings(name, model, changes, resets)
+            if plugin.module:
+                self._activation.load_settings(plugin)
         self._host.events.emit_lifecycle("settings_changed", name=name)
 
     # the steps of loading
@@ -197,7 +204,7 @@ class ModuleManager:
     def _in_load_order(self) -> list[Plugin]:
         """Those that can be loaded now; the others are refused with the reason."""
         ready = [p for p in self._plugins.values() if p.is_loaded or p.state is PluginState.FOUND]
-        absent = {p.name: f"is {p.state.value}" for p in self._plugins.values() if p not in ready}
+        absent = {p.name: p.state.as_predicate for p in self._plugins.values() if p not in ready}
         plan = plan_load([plugin.candidate for plugin in ready], absent)
         for name, reason in plan.refusals.items():
             self._activation.refuse(self._plugins[name], reason)
@@ -212,7 +219,7 @@ class ModuleManager:
 
     def _lack_of(self, plugin: Plugin) -> str | None:
         known = {other.name: other.candidate for other in self.loaded()}
-        absent = {p.name: f"is {p.state.value}" for p in self._plugins.values() if not p.is_loaded}
+        absent = {p.name: p.state.as_predicate for p in self._plugins.values() if not p.is_loaded}
         return unmet(plugin.candidate, known, absent)
 
     def _set_up_templates(self) -> None:

@@ -18,6 +18,11 @@ class PluginState(StrEnum):
     FAILED = "failed"
     REFUSED = "refused"
 
+    @property
+    def as_predicate(self) -> str:
+        """How a sentence says it: "which failed", "which is disabled"."""
+        return "failed" if self is PluginState.FAILED else f"is {self.value}"
+
 
 @dataclass
 class Plugin:

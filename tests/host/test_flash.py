@@ -1,0 +1,67 @@
+import pytest
+from fastapi import FastAPI, Request
+from fastapi.responses import PlainTextResponse, RedirectResponse
+from fastapi.testclient import TestClient
+from plugbay import FlashMessage, flash
+from plugbay.flash import COOKIE, FlashMiddleware, decode, encode, take_flashes
+
+SECRET = b"s" * 32
+
+
+@pytest.fixture
+def client() -> TestClient:
+    app = FastAPI()
+    app.add_middleware(FlashMiddleware, secret=SECRET)
+
+    @app.post("/save")
+    def save(request: Request) -> RedirectResponse:
+        flash(request, FlashMessage("Saved <b>it</b>"), FlashMessage("Mind the gap", "warning"))
+        return RedirectResponse("/page", 303)
+
+    @app.get("/page")
+    def page(request: Request) -> PlainTextResponse:
+        return PlainTextResponse("|".join(f"{m.level}:{m.text}" for m in take_flashes(request)))
+
+    @app.get("/other")
+    def other() -> str:
+        return "shows no messages"
+
+    return TestClient(app)
+
+
+def test_messages_survive_one_redirect_and_are_shown_once(client: TestClient):
+    assert client.post("/save").text == "success:Saved <b>it</b>|warning:Mind the gap"
+    assert client.get("/page").text == ""
+
+
+def test_messages_wait_for_a_page_that_shows_them(client: TestClient):
+    client.post("/save", follow_redirects=False)
+    client.get("/other")
+    assert client.get("/page").text.startswith("success:Saved")
+
+
+def test_messages_of_two_requests_add_up(client: TestClient):
+    client.post("/save", follow_redirects=False)
+    client.post("/save", follow_redirects=False)
+    assert client.get("/page").text.count("Saved") == 2
+
+
+def test_the_cookie_is_closed_to_scripts(client: TestClient):
+    header = client.post("/save", follow_redirects=False).headers["set-cookie"]
+    assert "HttpOnly" in header
+    assert "SameSite=Lax" in header
+
+
+@pytest.mark.parametrize("value", ["", ".", "abc", "abc.def", "é", encode([FlashMessage("x")], b"o" * 32)])
+def test_a_cookie_that_is_not_ours_says_nothing(client: TestClient, value: str):
+    assert client.get("/page", headers={"cookie": f"{COOKIE}={value}".encode()}).text == ""
+
+
+def test_a_page_without_messages_sets_no_cookie(client: TestClient):
+    assert "set-cookie" not in client.get("/page").headers
+
+
+def test_a_long_text_still_fits_into_a_cookie():
+    value = encode([FlashMessage("ä" * 10_000)] * 20, SECRET)
+    assert len(decode(value, SECRET)) <= 5
+    assert len(encode([FlashMessage("a" * 10_000)] * 20, SECRET)) < 4000

@@ -1,0 +1,25 @@
+def test_alive_and_ready_are_open_to_all(make_host, client_of):
+    client = client_of(make_host(), anonymous=True)
+    assert client.get("/healthz").json() == {"status": "alive"}
+    assert client.get("/readyz").json() == {"status": "ready"}
+
+
+def test_what_is_not_ready_is_named(make_host, client_of):
+    host = make_host()
+    host.health.add("scheduler", lambda: "the last tick was 3 minutes ago")
+    answer = client_of(host, anonymous=True).get("/readyz")
+    assert answer.status_code == 503
+    assert answer.json()["problems"] == {"scheduler": "the last tick was 3 minutes ago"}
+
+
+def test_a_failing_check_is_a_problem_and_no_crash(make_host, client_of):
+    host = make_host()
+    host.health.add("scheduler", lambda: str(1 / 0))
+    assert client_of(host, anonymous=True).get("/readyz").status_code == 503
+
+
+def test_a_check_goes_with_its_owner(make_host):
+    host = make_host()
+    host.health.add("scheduler", lambda: "late")
+    host.health.remove_owner("scheduler")
+    assert host.health.problems() == {}

@@ -1,0 +1,44 @@
+from pathlib import Path
+
+import pytest
+
+
+def test_files_of_host_and_plugins_are_open_to_all(make_host, client_of):
+    client = client_of(make_host("good"), anonymous=True)
+    assert client.get("/static/greeter/greeter.css").text.startswith(".greeting")
+    assert client.get("/static/plugbay/dist/manifest.json").status_code == 200
+
+
+def test_hashed_files_are_kept_for_ever_and_others_are_asked_for_anew(make_host, client_of):
+    host = make_host("good")
+    client = client_of(host, anonymous=True)
+    assert "immutable" in client.get(host.static.asset("app.css")).headers["cache-control"]
+    first = client.get("/static/greeter/greeter.css")
+    assert first.headers["cache-control"] == "no-cache"
+    again = client.get("/static/greeter/greeter.css", headers={"if-none-match": first.headers["etag"]})
+    assert again.status_code == 304
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "greeter/..%2f..%2fgreeter/plugin.py",
+        "greeter/%2e%2e/plugin.py",
+        "greeter/..%2fplugin.py",
+        "greeter/%2fetc%2fpasswd",
+        "greeter/nothing.css",
+        "greeter/",
+        "greeter/a%00b",
+        "nobody/greeter.css",
+        "greeter/" + "a" * 5000,
+    ],
+)
+def test_nothing_outside_an_owners_folder_is_served(make_host, client_of, path: str):
+    assert client_of(make_host("good"), anonymous=True).get(f"/static/{path}").status_code == 404
+
+
+def test_a_symlink_out_of_the_folder_is_not_followed(make_host, client_of, tmp_path: Path):
+    host = make_host("good")
+    (tmp_path / "secret.txt").write_text("secret")
+    (tmp_path / "plugins/greeter/static/link.txt").symlink_to(tmp_path / "secret.txt")
+    assert client_of(host, anonymous=True).get("/static/greeter/link.txt").status_code == 404

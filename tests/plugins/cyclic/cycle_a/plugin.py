@@ -1,0 +1,8 @@
+from plugbay import BaseModule
+
+
+class Cycle(BaseModule):
+    depends_on = {"cycle_b": "*"}
+
+    def on_load(self) -> None:
+        pass
