@@ -48,7 +48,7 @@ class PluginService:
     ) -> FlashMessage:
         """Installs what the plugin declares and this Python lacks."""
         try:
-            lacking = requirements.missing(_declared(fast_pluggy.modules.get(module_name)))
+            lacking = requirements.missing(declared_requirements(fast_pluggy.modules.get(module_name)))
             if not lacking:
                 return FlashMessage(f"{module_name} has all that it needs.", "info")
             requirements.install(lacking, on_line)
@@ -68,7 +68,8 @@ class PluginService:
             return [FlashMessage(f"{plugin_name} was not removed: {error}", "error"), to_list]
 
 
-def _declared(plugin: Plugin) -> list[Requirement]:
+def declared_requirements(plugin: Plugin) -> list[Requirement]:
+    """What a plugin says that it needs: in its requirements.txt, or as an installed package."""
     if plugin.source.folder:
         return requirements.declared(plugin.source.folder)
     lines = requires(plugin.source.distribution) or []

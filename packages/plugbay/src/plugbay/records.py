@@ -1,11 +1,11 @@
 """What the host remembers about plugins: whether they are enabled, their settings, the menu's overrides."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from plugbay.clock import Clock
@@ -13,7 +13,7 @@ from plugbay.errors import SecretUnreadable
 from plugbay.logs import get_logger
 from plugbay.menu import MenuOverride, Overrides
 from plugbay.secrets import Secrets
-from plugbay.settings import is_secret
+from plugbay.settings import is_secret, revealed
 from plugbay.store import Store
 from plugbay.store.tables import menu_overrides, plugin_settings, plugin_states
 
@@ -67,12 +67,17 @@ class PluginRecords:
                 log.warning("secret_unreadable", plugin=module, setting=row.field)
         return found
 
-    def save_settings(self, module: str, model: type[BaseModel], values: Mapping[str, Any]) -> None:
+    def save_settings(
+        self, module: str, model: type[BaseModel], values: Mapping[str, Any], resets: Collection[str] = ()
+    ) -> None:
+        """Keeps these values, and forgets those of `resets`: their fields are at the default again."""
         rows = [self._setting_row(module, model, field, value) for field, value in values.items()]
         insert = self._store.insert(plugin_settings)
         changed = {name: insert.excluded[name] for name in ("value", "is_secret", "updated_at")}
-        if rows:
-            with self._store.begin() as connection:
+        of_resets = (plugin_settings.c.module == module) & plugin_settings.c.field.in_(resets)
+        with self._store.begin() as connection:
+            connection.execute(sa.delete(plugin_settings).where(of_resets))
+            if rows:
                 key = ["module", "field"]
                 connection.execute(insert.on_conflict_do_update(index_elements=key, set_=changed), rows)
 
@@ -93,8 +98,7 @@ class PluginRecords:
 
     def _setting_row(self, module: str, model: type[BaseModel], field: str, value: Any) -> dict[str, Any]:
         secret = is_secret(model, field)
-        plain = value.get_secret_value() if isinstance(value, SecretStr) else value
-        text = json.dumps(to_jsonable_python(plain))
+        text = json.dumps(to_jsonable_python(revealed(value) if secret else value))
         return {
             "module": module,
             "field": field,

@@ -33,7 +33,21 @@ def variable_name(module: str, field_name: str) -> str:
 
 
 def is_secret(model: type[BaseModel], field_name: str) -> bool:
-    return SecretStr in _leaf_types(model.model_fields[field_name].annotation)
+    """Whether there is a secret anywhere in the field: `list[SecretStr]` is one as a whole."""
+    return _holds_secret(model.model_fields[field_name].annotation)
+
+
+def revealed(value: Any) -> Any:
+    """A value with its secrets in plain text, for the store to encrypt."""
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    if isinstance(value, BaseModel):
+        return {name: revealed(item) for name, item in value}
+    if isinstance(value, Mapping):
+        return {key: revealed(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [revealed(item) for item in value]
+    return value
 
 
 def load_settings(
@@ -103,6 +117,14 @@ def _parse(model: type[BaseModel], name: str, text: str) -> Any:
         except ValueError:
             return text
     return text
+
+
+def _holds_secret(annotation: Any, within: tuple[Any, ...] = ()) -> bool:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation not in within:
+        parts = [field.annotation for field in annotation.model_fields.values()]
+    else:
+        parts = list(typing.get_args(annotation))
+    return annotation is SecretStr or any(_holds_secret(part, (*within, annotation)) for part in parts)
 
 
 def _leaf_types(annotation: Any) -> list[type]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, StreamingResponse
 from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader
 
 HOST_TEMPLATES = Path(__file__).parent / "templates"
@@ -62,6 +62,17 @@ class Templates:
         """A page: the template with its context and all that every page needs."""
         page = {**self._page_context(request), **(context or {})}
         return HTMLResponse(self.render(name, **page), status_code)
+
+    def stream(
+        self, request: Request, name: str, context: Mapping[str, Any] | None = None
+    ) -> StreamingResponse:
+        """The same, sent as the template gets ahead: an iterator in the context may take its time."""
+        page = {**self._page_context(request), **(context or {})}
+        # named, or compression would hold the parts back until it has enough of them
+        headers = {"content-encoding": "identity"}
+        return StreamingResponse(
+            self.env.get_template(name).generate(page), headers=headers, media_type="text/html"
+        )
 
     def _add(self, table: Any, owner: str, name: str, value: Any) -> None:
         holder = next((item.owner for item in self._additions if item.name == name), "Jinja")
