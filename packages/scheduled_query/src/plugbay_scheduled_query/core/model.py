@@ -121,7 +121,6 @@ class Result:
     text: str
     row_count: int
     truncated: bool = False
-    number: Number | None = None  # the first numeric value, found while the values still had their types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

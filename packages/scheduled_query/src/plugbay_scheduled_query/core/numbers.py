@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable
 from decimal import Decimal
+from itertools import chain
 
 from plugbay_scheduled_query.core.model import Number
 
@@ -22,15 +23,7 @@ def number_in(cell: object) -> Number | None:
 
 def first_number(rows: Iterable[Iterable[object]]) -> Number | None:
     """The first numeric value of a result: row by row, left to right."""
-    for row in rows:
-        if (found := first_number_in_row(row)) is not None:
-            return found
-    return None
-
-
-def first_number_in_row(row: Iterable[object]) -> Number | None:
-    """The first numeric value of a row."""
-    for cell in row:
+    for cell in chain.from_iterable(rows):
         if (found := number_in(cell)) is not None:
             return found
     return None

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from cronsim import CronSim, CronSimError
 
+from plugbay_scheduled_query.core.characters import quoted
 from plugbay_scheduled_query.core.times import as_utc
 from plugbay_scheduled_query.core.timezones import zone
 
@@ -75,7 +76,7 @@ def _read(expression: str) -> Schedule | str:
 
 def _read_shorthand(word: str) -> Schedule | str:
     if word not in SHORTHANDS:
-        return f"“{word}” is not known; there are {', '.join(SHORTHANDS)}, or five fields"
+        return f"{quoted(word)} is not known; there are {', '.join(SHORTHANDS)}, or five fields"
     return Schedule(word, SHORTHANDS[word])
 
 
@@ -87,7 +88,7 @@ def _read_fields(words: list[str]) -> Schedule | str:
         )
     for word in words:
         if not _FIELD.fullmatch(word):
-            return f"“{word}” has a character that no cron field can have"
+            return f"{quoted(word)} has a character that no cron field can have"
     return _read_times(" ".join(words))
 
 

@@ -5,6 +5,8 @@ from difflib import get_close_matches
 from functools import lru_cache
 from zoneinfo import ZoneInfo, available_timezones
 
+from plugbay_scheduled_query.core.characters import quoted
+
 MAX_LENGTH = 64  # the longest name in use has 32 characters
 
 
@@ -19,7 +21,7 @@ def zone(name: str) -> tzinfo:
         return UTC
     # only listed names reach the file system, so that no name can be a path to somewhere else
     if name not in zone_names():
-        raise UnknownTimezone(f"no time zone is called “{name[:MAX_LENGTH]}”{_suggestion(name)}")
+        raise UnknownTimezone(f"no time zone is called {quoted(name)}{_suggestion(name)}")
     return ZoneInfo(name)
 
 

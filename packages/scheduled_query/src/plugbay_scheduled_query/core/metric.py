@@ -1,0 +1,92 @@
+"""The gauge of a query: which names it may have, which series it is, which value it gets."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from plugbay_scheduled_query.core.characters import quoted, unwelcome_character
+from plugbay_scheduled_query.core.model import MetricConfig
+from plugbay_scheduled_query.core.numbers import first_number
+
+MAX_LABELS = 20
+MAX_NAME = 200  # characters of a metric's or label's name
+MAX_VALUE = 1024  # characters of a label's value
+RESERVED_PREFIXES = ("plugbay_", "process_", "python_", "__")
+RESERVED_NAMES = ("up",)
+RESERVED_LABELS = ("le", "quantile")
+
+_METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+_LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+
+Series = tuple[str, frozenset[tuple[str, str]]]
+
+
+class BadMetric(ValueError):
+    """A metric configuration that Prometheus, or another metric, does not allow, and why."""
+
+
+def check_config(given: Mapping[str, Any]) -> MetricConfig:
+    """The configuration of a gauge from an object of unknown content."""
+    name, labels = given.get("metric_name"), given.get("labels")
+    if not isinstance(name, str) or not name.strip():
+        raise BadMetric("metric_name is missing: it must be a text such as orders_total")
+    if labels is not None and not isinstance(labels, Mapping):
+        raise BadMetric("labels must be an object of names and values")
+    return MetricConfig(_checked_name(name.strip()), _checked_labels(labels or {}))
+
+
+def series_of(config: MetricConfig) -> Series:
+    """What makes two gauges the same to Prometheus: an empty label is no label, and order is nothing."""
+    return config.metric_name, frozenset((name, value) for name, value in config.labels.items() if value)
+
+
+def gauge_value(rows: Iterable[Iterable[object]]) -> float | None:
+    """The value that a result gives its gauge: the first numeric one, as a float."""
+    number = first_number(rows)
+    return None if number is None else float(number)
+
+
+def snapshot(config: MetricConfig, value: float) -> dict[str, object]:
+    """What history remembers of the gauge: `monitor_metrics_snapshot`."""
+    return {**config.as_json(), "value": value}
+
+
+def _checked_name(name: str) -> str:
+    if len(name) > MAX_NAME or not _METRIC_NAME.fullmatch(name):
+        raise BadMetric(
+            f"the metric name {quoted(name)} is not valid: it takes the letters a to z, digits, “_” and “:”, "
+            f"does not begin with a digit and has at most {MAX_NAME} characters"
+        )
+    if name in RESERVED_NAMES:
+        raise BadMetric(f"the metric name “{name}” is reserved")
+    if name.startswith(RESERVED_PREFIXES):
+        prefix = next(prefix for prefix in RESERVED_PREFIXES if name.startswith(prefix))
+        raise BadMetric(f"metric names that begin with “{prefix}” are reserved")
+    return name
+
+
+def _checked_labels(labels: Mapping[Any, Any]) -> dict[str, str]:
+    if len(labels) > MAX_LABELS:
+        raise BadMetric(f"a metric takes at most {MAX_LABELS} labels; these are {len(labels)}")
+    return {_checked_label(name): _checked_value(name, value) for name, value in labels.items()}
+
+
+def _checked_label(name: Any) -> str:
+    if not isinstance(name, str) or len(name) > MAX_NAME or not _LABEL_NAME.fullmatch(name):
+        raise BadMetric(
+            f"the label name {quoted(str(name))} is not valid: it takes the letters a to z, digits and “_”, "
+            f"does not begin with a digit and has at most {MAX_NAME} characters"
+        )
+    if name in RESERVED_LABELS or name.startswith("__"):
+        raise BadMetric(f"the label name “{name}” is reserved")
+    return name
+
+
+def _checked_value(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise BadMetric(f"the value of the label “{name}” must be a text")
+    if len(value) > MAX_VALUE:
+        raise BadMetric(f"the value of the label “{name}” has more than {MAX_VALUE} characters")
+    if found := unwelcome_character(value, but_allowed="\n\t"):
+        raise BadMetric(f"the value of the label “{name}” has {found}")
+    return value

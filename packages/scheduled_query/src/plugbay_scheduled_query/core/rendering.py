@@ -1,0 +1,93 @@
+"""What a page shows of a result: a counter, a table or its raw text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from plugbay_scheduled_query.core.model import Number, RenderType
+from plugbay_scheduled_query.core.numbers import format_number, number_in
+from plugbay_scheduled_query.core.result_text import PREVIEW_ROWS, read_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """How a value moved against the one before: `direction` is -1, 0 or 1."""
+
+    direction: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """One large number: its text, all its digits, the column it came from, and where it is going."""
+
+    value: Number
+    text: str
+    exact: str
+    label: str
+    trend: Trend | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A result made ready to be shown; `kind` is counter, table or raw."""
+
+    kind: RenderType
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    text: str
+    counter: Counter | None = None
+
+
+def render(
+    render_type: RenderType,
+    columns: Sequence[str],
+    text: str,
+    previous: float | None = None,
+    is_whole: bool = True,
+) -> Rendered:
+    """A result, or the preview of a larger one (`is_whole` false), in the form that was asked for."""
+    rows = read_rows(text, PREVIEW_ROWS)
+    kind = detect(columns, rows, is_whole) if render_type is RenderType.AUTO else render_type
+    if kind in (RenderType.COUNTER, RenderType.METRIC):
+        counter = count(columns, rows, previous)
+        return Rendered(RenderType.COUNTER if counter else RenderType.RAW, columns, rows, text, counter)
+    return Rendered(kind if columns else RenderType.RAW, columns, rows, text)
+
+
+def detect(columns: Sequence[str], rows: Sequence[Sequence[object]], is_whole: bool = True) -> RenderType:
+    """The form that suits a result: one number, rows and columns, or anything else."""
+    if len(columns) == len(rows) == 1 and is_whole and number_in(rows[0][0]) is not None:
+        return RenderType.COUNTER
+    return RenderType.TABLE if columns and rows else RenderType.RAW
+
+
+def count(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], previous: float | None = None
+) -> Counter | None:
+    """The first numeric value as a counter, or None when there is none."""
+    for row in rows:
+        for label, cell in zip(columns, row, strict=False):
+            if (value := number_in(cell)) is not None:
+                return Counter(value, format_number(value), str(value), label, trend(value, previous))
+    return None
+
+
+def trend(value: Number, previous: Number | None) -> Trend | None:
+    """The change since the value before, in percent where there is a whole to take it of."""
+    if previous is None:
+        return None
+    now, before = Decimal(str(value)), Decimal(str(previous))
+    change = now - before
+    direction = (change > 0) - (change < 0)
+    if not direction:
+        return Trend(0, "unchanged")
+    sign = "+" if direction > 0 else "−"
+    if not before:
+        return Trend(direction, f"{sign}{format_number(abs(change))}")
+    return Trend(direction, f"{sign}{_percent(abs(change / before) * 100)} %")
+
+
+def _percent(share: Decimal) -> str:
+    return f"{share:,.0f}" if share >= 100 else f"{share:.2g}" if share < 1 else f"{share:.1f}"
