@@ -13,7 +13,7 @@ from plugbay_task_worker.engine import StopReport
 from plugbay_task_worker.job import Job, JobState
 from task_worker.job_conformance import JobConformance
 from task_worker.tick_conformance import TickConformance
-from task_worker.world import PATIENCE_S, Gate, Stoppable, World, opened_at_last, recent, task_of
+from task_worker.world import PATIENCE_S, Gate, Stoppable, World, opened_at_last, our_threads, recent, task_of
 
 
 class EmbeddedWorld(World):
@@ -44,10 +44,6 @@ def world() -> Iterator[EmbeddedWorld]:
     for engine in world.engines:
         engine.stop(0)
     assert our_threads() == []
-
-
-def our_threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("task-worker")]
 
 
 class TestJobs(JobConformance):

@@ -88,6 +88,10 @@ def opened_at_last(*gates: Gate) -> Iterator[None]:
             gate.opened.set()
 
 
+def our_threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("task-worker")]
+
+
 def task_of(engine: Engine, name: str = "task") -> TaskStats:
     return next(task for task in engine.stats().tasks if task.name == name)
 

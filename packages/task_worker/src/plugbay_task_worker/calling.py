@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Coroutine
 from typing import Any
 
-from plugbay.logs import get_logger
+from plugbay import get_logger
 
 from plugbay_task_worker.job import Job
 

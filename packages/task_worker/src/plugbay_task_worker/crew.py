@@ -6,8 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 
-from plugbay.clock import Clock
-from plugbay.logs import get_logger
+from plugbay import Clock, get_logger
 
 from plugbay_task_worker.calling import make_call
 from plugbay_task_worker.job import Job
@@ -32,6 +31,7 @@ class Crew:
         self._running: dict[str, Job] = {}
         self._threads: list[threading.Thread] = []
         self._order = itertools.count()
+        self._numbers = itertools.count(1)
         self._own = threading.local()
         lock = threading.Lock()
         self._came = threading.Condition(lock)
@@ -41,6 +41,13 @@ class Crew:
         with self._came:
             self._is_open = True
             self._call_hands()
+
+    def resize(self, size: int) -> None:
+        """Takes on more hands at once if there is work for them; lets surplus ones go as they become free."""
+        with self._came:
+            self._size = size
+            self._call_hands()
+            self._came.notify_all()
 
     def put(self, jobs: list[Job]) -> bool:
         """Queues the jobs; a closed crew hands them back at once and answers False."""
@@ -111,7 +118,7 @@ class Crew:
 
     def join(self, deadline: float) -> None:
         """Waits for the threads of a closed crew."""
-        for thread in self._threads:
+        for thread in list(self._threads):
             if thread is not threading.current_thread():
                 thread.join(max(0.0, deadline - time.monotonic()))
 
@@ -130,7 +137,7 @@ class Crew:
             return
         self._came.notify(len(self._waiting))
         while len(self._threads) < min(self._size, len(self._running) + len(self._waiting)):
-            name = f"{self._name}-{len(self._threads) + 1}"
+            name = f"{self._name}-{next(self._numbers)}"
             # a daemon, because a call that never ends must not keep the process from ending
             thread = threading.Thread(target=self._work, name=name, daemon=True)
             self._threads.append(thread)
@@ -142,7 +149,7 @@ class Crew:
 
     def _next(self) -> Job | None:
         with self._came:
-            while not self._is_closed:
+            while not self._is_closed and not self._leave_if_surplus():
                 while self._queue:
                     job = heapq.heappop(self._queue)[2]
                     if self._waiting.pop(job.id, None):  # else it was taken back
@@ -151,6 +158,12 @@ class Crew:
                         return job
                 self._came.wait()
         return None
+
+    def _leave_if_surplus(self) -> bool:
+        if len(self._threads) <= self._size:
+            return False
+        self._threads.remove(threading.current_thread())
+        return True
 
     def _do(self, job: Job) -> None:
         self._own.job = job

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from plugbay.clock import Clock
-from plugbay.logs import get_logger
+from plugbay import Clock, get_logger
 
 from plugbay_task_worker.claims import TickClaims
 from plugbay_task_worker.crew import Crew
@@ -140,6 +139,14 @@ class EmbeddedEngine:
             running=tuple(JobView.of(job) for crew in crews for job in crew.running()),
             recent=self._ledger.recent(),
         )
+
+    def resize(self, *, workers: int, task_workers: int, recent: int) -> None:
+        """Puts other numbers into effect, without a stop."""
+        with self._life:
+            self._workers = workers
+            self._jobs.resize(workers)
+            self._ticker.resize(task_workers)
+            self._ledger.keep(recent)
 
     def is_ticking(self) -> bool:
         """Whether somebody watches the clock."""

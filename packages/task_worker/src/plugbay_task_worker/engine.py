@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from plugbay.errors import PlugbayError
+from plugbay import PlugbayError
 
 from plugbay_task_worker.job import Call, Job, JobState, Kind
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from plugbay.logs import get_logger
+from plugbay import get_logger
 
 log = get_logger(__name__)
 

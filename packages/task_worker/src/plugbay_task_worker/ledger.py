@@ -1,5 +1,6 @@
 """Who does the jobs of a name, and how they have been doing."""
 
+import itertools
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -51,6 +52,11 @@ class Ledger:
         self._lock = threading.Lock()
         self._handlers: dict[tuple[str, str], Handler] = {}
         self._recent: deque[Job] = deque(maxlen=recent)
+
+    def keep(self, recent: int) -> None:
+        """Remembers that many of the jobs that ended."""
+        with self._lock:
+            self._recent = deque(itertools.islice(self._recent, recent), maxlen=recent)
 
     def add(self, handler: Handler) -> None:
         with self._lock:

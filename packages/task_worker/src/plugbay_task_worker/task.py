@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from plugbay.logs import get_logger
+from plugbay import get_logger
 
 from plugbay_task_worker.engine import TaskStats
 from plugbay_task_worker.job import Call, Job, JobState

@@ -4,8 +4,7 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from plugbay.clock import Clock
-from plugbay.logs import get_logger
+from plugbay import Clock, get_logger
 
 from plugbay_task_worker.claims import Tick, TickClaims
 from plugbay_task_worker.crew import Crew
@@ -110,6 +109,10 @@ class Ticker:
     def renew(self) -> None:
         """Takes on a new crew in place of one that was closed."""
         self.crew = self._new_crew()
+
+    def resize(self, size: int) -> None:
+        self._size = size
+        self.crew.resize(size)
 
     def is_ticking(self) -> bool:
         return self._thread is not None and self._thread.is_alive()

@@ -1,0 +1,72 @@
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import FakeClock
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from plugbay import Plugbay, Store
+from plugbay.discovery import find_installed
+from task_worker.world import our_threads
+
+PASSWORD = "correct horse battery staple"
+MIGRATIONS = Path(__file__).parents[2] / "packages/task_worker/src/plugbay_task_worker/migrations"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """A store with the task worker's table in it, once on each database."""
+    url = "" if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+    store = Store(url, tmp_path / "data")
+    store.migrate("task_worker", MIGRATIONS)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def make_host(
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Plugbay]]:
+    """Builds hosts with this one plugin, and those of `{tmp_path}/plugins`; no thread outlives them."""
+    ours = [source for source in find_installed() if source.name == "task_worker"]
+    monkeypatch.setattr("plugbay.module_manager.find_installed", lambda: ours)
+    for variable in [name for name in os.environ if name.startswith(("PLUGBAY_", "TASK_WORKER_"))]:
+        monkeypatch.delenv(variable)
+    built: list[Plugbay] = []
+
+    def make(**config: Any) -> Plugbay:
+        config = {"data_dir": tmp_path / "data", "admin_password": PASSWORD, **config}
+        built.append(Plugbay(FastAPI(), tmp_path, config=config, clock=clock))
+        return built[-1]
+
+    yield make
+    for host in built:
+        host.modules.unload_all()
+        host.store.close()
+    assert our_threads() == []
+
+
+@pytest.fixture
+def host(make_host: Callable[..., Plugbay]) -> Plugbay:
+    return make_host()
+
+
+@pytest.fixture
+def client_of() -> Iterator[Callable[..., TestClient]]:
+    """A client of a running host, logged in by HTTP Basic."""
+    with ExitStack() as stack:
+
+        def client(host: Plugbay, user: str = "admin") -> TestClient:
+            client = stack.enter_context(TestClient(host.app, follow_redirects=False))
+            client.auth = (user, PASSWORD) if user else None
+            return client
+
+        yield client
+
+
+@pytest.fixture
+def admin(host: Plugbay, client_of: Callable[..., TestClient]) -> TestClient:
+    return client_of(host)

@@ -1,0 +1,31 @@
+"""A process of its own with an engine on a shared store; its clock moves by the lines it reads.
+
+For each line `SECONDS` it lets that much time pass and answers with the ticks it was called for.
+"""
+
+import sys
+from pathlib import Path
+
+from fakes import FakeClock
+from plugbay import Store
+from plugbay_task_worker.embedded import EmbeddedEngine
+from plugbay_task_worker.store_claims import StoreClaims
+
+
+def main(data_dir: str) -> None:
+    store, clock, calls = Store("", Path(data_dir)), FakeClock(), []
+    engine = EmbeddedEngine(clock, StoreClaims(store))
+    engine.every(owner="shop", name="task", seconds=60, call=lambda job: calls.append(f"{job.due_at:%H:%M}"))
+    engine.start()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        clock.advance(float(line))
+        engine.run_due()
+        assert engine.wait_idle()
+        print(" ".join(calls), flush=True)
+        calls.clear()
+    engine.stop(0)
+    store.close()
+
+
+main(sys.argv[1])
