@@ -2,7 +2,14 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from plugbay.discovery import PluginSource, find_in_folder, find_installed, import_plugin, is_valid_name, unimport_plugin
+from plugbay.discovery import (
+    PluginSource,
+    find_in_folder,
+    find_installed,
+    import_plugin,
+    is_valid_name,
+    unimport_plugin,
+)
 from plugbay.errors import PluginRefused
 
 CODE = "from plugbay import BaseModule\nclass {name}(BaseModule):\n    def on_load(self): pass\n"

@@ -10,7 +10,10 @@ def test_listeners_hear_the_name_and_the_data_in_the_order_of_their_coming():
     bus.on("order.placed", lambda event: heard.append(("first", event)))
     bus.on("order.placed", lambda event: heard.append(("second", event)))
     bus.emit("order.placed", number=7)
-    assert heard == [("first", Event("order.placed", {"number": 7})), ("second", Event("order.placed", {"number": 7}))]
+    assert heard == [
+        ("first", Event("order.placed", {"number": 7})),
+        ("second", Event("order.placed", {"number": 7})),
+    ]
 
 
 def test_a_failing_listener_is_logged_by_owner_and_the_others_run(caplog: pytest.LogCaptureFixture):

@@ -8,7 +8,9 @@ def refusal(*candidates: Candidate, absent: dict[str, str] | None = None) -> str
 
 
 def test_what_is_needed_comes_first():
-    order = plan_load([Candidate("c", depends_on={"b": ""}), Candidate("b", depends_on={"a": "*"}), Candidate("a")]).order
+    order = plan_load(
+        [Candidate("c", depends_on={"b": ""}), Candidate("b", depends_on={"a": "*"}), Candidate("a")]
+    ).order
     assert order == ["a", "b", "c"]
 
 
@@ -36,7 +38,10 @@ def test_a_wrong_version_names_both():
 
 
 def test_what_is_known_but_absent_says_why():
-    assert refusal(Candidate("b", depends_on={"a": ""}), absent={"a": "is disabled"}) == "needs a, which is disabled"
+    assert (
+        refusal(Candidate("b", depends_on={"a": ""}), absent={"a": "is disabled"})
+        == "needs a, which is disabled"
+    )
 
 
 def test_a_refusal_is_handed_on():
@@ -45,14 +50,20 @@ def test_a_refusal_is_handed_on():
 
 
 def test_a_circle_is_shown_whole():
-    plan = plan_load([Candidate("a", depends_on={"b": ""}), Candidate("b", depends_on={"a": ""}), Candidate("free")])
+    plan = plan_load(
+        [Candidate("a", depends_on={"b": ""}), Candidate("b", depends_on={"a": ""}), Candidate("free")]
+    )
     assert plan.refusals["a"] == "depends on itself in a circle: a → b → a"
     assert plan.order == ["free"]
 
 
 def test_what_hangs_on_a_circle_is_refused_too():
     plan = plan_load(
-        [Candidate("a", depends_on={"b": ""}), Candidate("b", depends_on={"b": ""}), Candidate("c", depends_on={"a": ""})]
+        [
+            Candidate("a", depends_on={"b": ""}),
+            Candidate("b", depends_on={"b": ""}),
+            Candidate("c", depends_on={"a": ""}),
+        ]
     )
     assert set(plan.refusals) == {"a", "b", "c"}
 
@@ -62,7 +73,10 @@ def test_a_version_that_is_none_is_refused():
 
 
 def test_a_constraint_that_is_none_is_refused():
-    assert "is not a version specifier" in plan_load([Candidate("a"), Candidate("b", depends_on={"a": "new"})]).refusals["b"]
+    assert (
+        "is not a version specifier"
+        in plan_load([Candidate("a"), Candidate("b", depends_on={"a": "new"})]).refusals["b"]
+    )
 
 
 def test_dependents_are_the_direct_ones():

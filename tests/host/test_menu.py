@@ -34,7 +34,9 @@ def menu(bus: EventBus) -> MenuManager:
 
 
 def labels(menu: MenuManager, user: User | None, kind: str = "main") -> list[str]:
-    return [entry.label for section in menu.sections(user) if section.type == kind for entry in section.entries]
+    return [
+        entry.label for section in menu.sections(user) if section.type == kind for entry in section.entries
+    ]
 
 
 def test_each_visitor_sees_what_their_role_may_use(menu: MenuManager):
@@ -50,7 +52,13 @@ def test_a_stranger_sees_no_menu(menu: MenuManager):
 
 @pytest.mark.parametrize(
     ("path", "active"),
-    [("/shop/", "Orders"), ("/shop/7", "Orders"), ("/shop/returns", "Returns"), ("/shop/returns/3", "Returns"), ("/", None)],
+    [
+        ("/shop/", "Orders"),
+        ("/shop/7", "Orders"),
+        ("/shop/returns", "Returns"),
+        ("/shop/returns/3", "Returns"),
+        ("/", None),
+    ],
 )
 def test_the_entry_closest_to_the_page_is_marked(menu: MenuManager, path: str, active: str | None):
     entries = [entry for section in menu.sections(ADMIN, path) for entry in section.entries]
@@ -63,7 +71,9 @@ def test_lower_positions_come_first(menu: MenuManager):
 
 
 def test_an_admin_can_rename_hide_and_reorder(menu: MenuManager):
-    menu.override({"shop:/shop/": MenuOverride("Sales", position=9), "shop:/shop/me": MenuOverride(hidden=True)})
+    menu.override(
+        {"shop:/shop/": MenuOverride("Sales", position=9), "shop:/shop/me": MenuOverride(hidden=True)}
+    )
     assert labels(menu, ADMIN) == ["Returns", "Sales"]
     assert labels(menu, ADMIN, "user") == []
 
@@ -81,7 +91,9 @@ def test_overrides_are_told_to_listeners(menu: MenuManager, bus: EventBus):
 
 
 @pytest.mark.parametrize(("show_empty", "expected"), [(True, ["Nowhere"]), (False, [])])
-def test_entries_that_lead_nowhere_are_shown_as_the_setting_says(bus: EventBus, show_empty: bool, expected: list[str]):
+def test_entries_that_lead_nowhere_are_shown_as_the_setting_says(
+    bus: EventBus, show_empty: bool, expected: list[str]
+):
     menu = MenuManager(bus, dict, lambda overrides: None, show_empty)
     menu.add("shop", "Nowhere")
     assert labels(menu, VIEWER) == expected

@@ -80,7 +80,10 @@ def test_a_good_plugin_brings_all_that_it_has(make_host, client_of):
 
 
 def test_initialisation_returns_the_state_of_each_plugin(make_host):
-    assert make_host("good").modules.initialize_plugins_in_order() == {"greeter": "loaded", "polite": "loaded"}
+    assert make_host("good").modules.initialize_plugins_in_order() == {
+        "greeter": "loaded",
+        "polite": "loaded",
+    }
 
 
 def test_what_is_needed_is_loaded_first(make_host):
@@ -244,7 +247,9 @@ def test_the_lifecycle_is_told_to_listeners(make_host):
 
 def test_a_bad_variable_refuses_the_start_and_names_itself(make_host, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GREETER_TIMES", "many")
-    with pytest.raises(InvalidConfig, match=r"GREETER_TIMES has the value 'many', which is not valid: .*integer"):
+    with pytest.raises(
+        InvalidConfig, match=r"GREETER_TIMES has the value 'many', which is not valid: .*integer"
+    ):
         make_host("good")
 
 
@@ -255,7 +260,9 @@ def test_settings_are_saved_and_take_effect_at_once(make_host, client_of):
     assert make_host().get_module("greeter").module_settings.greeting == "Salut"
 
 
-def test_a_stored_value_that_became_invalid_gives_way_to_the_default(make_host, caplog: pytest.LogCaptureFixture):
+def test_a_stored_value_that_became_invalid_gives_way_to_the_default(
+    make_host, caplog: pytest.LogCaptureFixture
+):
     host = make_host("good")
     host.modules.save_settings("greeter", {"times": 99})
     assert host.get_module("greeter").module_settings.times == 1
@@ -279,4 +286,7 @@ def test_a_plugin_that_fails_in_its_last_hook_takes_its_dependents_with_it(make_
     code = "from plugbay import BaseModule\nclass X(BaseModule):\n    depends_on = {'raises_in_on_load_complete': ''}\n"
     (make / "plugin.py").write_text(code + "    def on_load(self): pass\n")
     plugin = make_host("broken").modules.get("leans")
-    assert (plugin.state.value, plugin.reason) == ("refused", "needs raises_in_on_load_complete, which failed")
+    assert (plugin.state.value, plugin.reason) == (
+        "refused",
+        "needs raises_in_on_load_complete, which failed",
+    )

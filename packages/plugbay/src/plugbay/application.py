@@ -27,13 +27,12 @@ log = get_logger(__name__)
 def create_app(
     app_root_dir: Path | None = None,
     config: HostConfig | Mapping[str, Any] | None = None,
-    root_path: str = "",
 ) -> FastAPI:
     """A FastAPI application with nothing but Plugbay in it."""
     settings = load_config(config)
     settings.samples = settings.samples is not False
     title = settings.app_name or "Plugbay"
-    app = FastAPI(title=title, docs_url=None, redoc_url=None, openapi_url=None, root_path=root_path)
+    app = FastAPI(title=title, docs_url=None, redoc_url=None, openapi_url=None)
     host = Plugbay(app, app_root_dir, config=settings)
     host.add_routes("plugbay", documentation_router(host))
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM, compresslevel=GZIP_LEVEL)

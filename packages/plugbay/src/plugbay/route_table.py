@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Match
 from plugbay.errors import PluginRefused
 
 # a value that fits each of Starlette's path convertors, to try a path that has parameters
-_SAMPLES = {"int": "1", "float": "1.0", "uuid": "00000000-0000-4000-8000-000000000000"}
+_SAMPLES = {"integer": "1", "float": "1.0", "uuid": "00000000-0000-4000-8000-000000000000"}
 
 
 @dataclass(frozen=True)

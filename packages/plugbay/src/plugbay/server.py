@@ -35,11 +35,12 @@ def listen(host: str, port: int) -> socket.socket:
     return sock
 
 
-def run(app: FastAPI, sock: socket.socket) -> None:
+def run(app: FastAPI, sock: socket.socket, root_path: str = "") -> None:
     """Serves until told to stop; after a requested restart, replaces the process."""
     host: Plugbay = app.state.plugbay
     config = uvicorn.Config(
         app,
+        root_path=root_path,
         log_config=None,
         access_log=False,
         server_header=False,

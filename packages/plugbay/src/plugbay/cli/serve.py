@@ -36,12 +36,12 @@ def serve(host: str, port: int, root_path: str, log_level: str, data_dir: Path |
     from plugbay.application import create_app
 
     sock = server.listen(host, port)
-    app = create_app(config=config_with(data_dir), root_path=root_path)
+    app = create_app(config=config_with(data_dir))
     bay: Plugbay = app.state.plugbay
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{sock.getsockname()[1]}{root_path}"
     bay.events.on("plugbay.ready", lambda event: announce(bay, address))
-    server.run(app, sock)
+    server.run(app, sock, root_path)
 
 
 def announce(bay: "Plugbay", address: str) -> None:

@@ -1,0 +1,131 @@
+"""The command line, as a real process."""
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+from servers import PASSWORD, plugbay, serving
+
+SAMPLES = Path(__file__).parents[1] / "plugins"
+
+
+def test_help_names_every_command_and_those_of_plugins(tmp_path: Path):
+    said = plugbay(tmp_path, "--help").stdout
+    for command in ("serve", "user", "token", "plugins", "plugin", "check", "backup", "cron"):
+        assert command in said
+
+
+@pytest.mark.parametrize(
+    ("command", "brought_by"), [("worker", "plugbay-task-worker"), ("queries", "plugbay-scheduled-query")]
+)
+def test_the_command_of_a_missing_plugin_names_what_to_install(
+    tmp_path: Path, monkeypatch, command: str, brought_by: str
+):
+    code = "import plugbay.cli as c; c.entry_points = lambda **k: []; c.main()"
+    done = subprocess.run([sys.executable, "-c", code, command], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"pip install {brought_by}" in done.stderr
+
+
+def test_an_unknown_command_is_a_usage_error(tmp_path: Path):
+    assert plugbay(tmp_path, "dance").returncode == 2
+
+
+def test_a_user_and_a_token_made_beside_a_running_server_work_at_once(tmp_path: Path):
+    with serving(tmp_path) as server:
+        url = server.url
+        added = plugbay(tmp_path, "user", "add", "eddie", text="a long password\n")
+        assert (added.returncode, added.stdout) == (0, "")
+        assert "eddie was added as editor" in added.stderr
+        token = plugbay(tmp_path, "token", "create", "--user", "eddie", "--name", "scraper").stdout.strip()
+        assert httpx2.get(f"{url}/metrics", headers={"authorization": f"Bearer {token}"}).status_code == 200
+        assert httpx2.get(f"{url}/metrics", auth=("eddie", "a long password")).status_code == 200
+        assert httpx2.get(f"{url}/admin/plugins", auth=("eddie", "a long password")).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        (["user", "add", "x", "--role", "king"], "pw\n"),
+        (["user", "add", ""], "a long password\n"),
+        (["token", "create", "--user", "nobody", "--name", "x"], ""),
+        (["backup", "/nonexistent/x.db"], ""),
+        (["plugin", "new", "../evil"], ""),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(tmp_path: Path, args: list[str], text: str):
+    done = plugbay(tmp_path, *args, text=text)
+    assert done.returncode in (1, 2)
+    assert done.stderr.strip()
+    assert "Traceback" not in done.stderr
+
+
+def test_a_user_is_added_only_once(tmp_path: Path):
+    plugbay(tmp_path, "user", "add", "eddie", text="a long password\n")
+    again = plugbay(tmp_path, "user", "add", "Eddie", text="a long password\n")
+    assert again.returncode != 0
+    assert "Traceback" not in again.stderr
+
+
+def test_plugins_are_listed_with_version_and_state(tmp_path: Path):
+    shutil.copytree(SAMPLES / "good", tmp_path / "plugins")
+    shutil.copytree(SAMPLES / "broken/needs_newer", tmp_path / "plugins/needs_newer")
+    said = plugbay(tmp_path, "plugins").stdout
+    assert "greeter                  1.2.3      loaded" in said
+    assert "refused   needs fine >=2, which is not installed" in said
+
+
+def test_check_is_silent_about_nothing_and_fails_when_a_plugin_does(tmp_path: Path):
+    shutil.copytree(SAMPLES / "good", tmp_path / "plugins")
+    fine = plugbay(tmp_path, "check")
+    assert (fine.returncode, "sqlite, reachable" in fine.stdout) == (0, True)
+    shutil.copytree(SAMPLES / "broken/exits", tmp_path / "plugins/exits")
+    broken = plugbay(tmp_path, "check")
+    assert broken.returncode == 1
+    assert "goodbye, all of you" in broken.stdout
+
+
+def test_a_backup_is_a_whole_store(tmp_path: Path):
+    plugbay(tmp_path, "user", "add", "eddie", text="a long password\n")
+    assert plugbay(tmp_path, "backup", "copy.db").returncode == 0
+    with sqlite3.connect(tmp_path / "copy.db") as copy:
+        assert copy.execute("SELECT name FROM users").fetchall() == [("eddie",)]
+    copy.close()
+    assert plugbay(tmp_path, "backup", "copy.db").returncode == 2
+
+
+def test_a_new_plugin_works_as_it_is_written_and_so_does_its_test(tmp_path: Path):
+    said = plugbay(tmp_path, "plugin", "new", "say_hello").stdout
+    assert "/say_hello/" in said
+    with serving(tmp_path) as server:
+        page = httpx2.get(f"{server.url}/say_hello/", auth=("admin", PASSWORD))
+        assert "Hello, admin!" in page.text
+    test = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "plugins/say_hello"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert "2 passed" in test.stdout
+    assert plugbay(tmp_path, "plugin", "new", "say_hello").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("PLUGBAY_SESSION_SECRET_KEY", "short"),
+        ("PLUGBAY_SESSION_SECRET_KEY", ""),
+        ("PLUGBAY_ADMIN_BASE_URL", "admin"),
+        ("PLUGBAY_DATABASE_URL", "oracle://x/y"),
+        ("PLUGBAY_ENCRYPTION_KEY", "not a key"),
+    ],
+)
+def test_a_bad_variable_ends_serve_with_status_2_and_its_name(tmp_path: Path, variable: str, value: str):
+    done = plugbay(tmp_path, "serve", "--port", "0", **{variable: value})
+    assert done.returncode == 2
+    assert variable in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,216 @@
+"""Plugbay mounted into somebody else's application, and on its own."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+from fastapi.testclient import TestClient
+from plugbay import Plugbay
+from plugbay.application import create_app
+from plugbay.errors import KeyRefused
+
+
+def test_the_folders_default_to_plugins_and_domains_below_the_root(make_host, tmp_path: Path):
+    host = make_host()
+    assert host.path_plugins == tmp_path / "plugins"
+    assert host.path_modules == tmp_path / "domains"
+
+
+def test_the_root_defaults_to_the_current_directory(alone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    host = Plugbay(FastAPI())
+    assert host.app_root_dir == tmp_path
+    assert host.data_dir == tmp_path / "data"
+    host.store.close()
+
+
+def test_the_public_attributes_are_there(make_host):
+    host = make_host()
+    for name in (
+        "config",
+        "modules",
+        "events",
+        "menu",
+        "templates",
+        "metrics",
+        "store",
+        "secrets",
+        "get_module",
+    ):
+        assert hasattr(host, name)
+
+
+def test_the_application_keeps_its_routes_docs_middleware_lifespan_and_errors(make_host, client_of):
+    told: list[str] = []
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, str]]:
+        told.append("up")
+        yield {"database": "its own"}
+        told.append("down")
+
+    app = FastAPI(lifespan=lifespan, title="The shop")
+
+    @app.exception_handler(404)
+    async def not_found(request: Request, error: Exception) -> JSONResponse:
+        return JSONResponse({"shop says": "no"}, 404)
+
+    @app.middleware("http")
+    async def mark(request: Request, call_next):
+        response = await call_next(request)
+        response.headers["x-shop"] = "yes"
+        return response
+
+    @app.get("/")
+    def index(request: Request) -> str:
+        return request.state.database
+
+    host = make_host("good", app=app)
+
+    @app.get("/later")
+    def later() -> str:
+        return "still the application's"
+
+    client = client_of(host, anonymous=True)
+    assert client.get("/").json() == "its own"
+    assert client.get("/later").json() == "still the application's"
+    assert client.get("/nothing").json() == {"shop says": "no"}
+    assert "content-security-policy" not in client.get("/").headers
+    assert client.get("/").headers["x-shop"] == "yes"
+    assert client.get("/docs").status_code == 200
+    assert "/greeter/" in client.get("/openapi.json").json()["paths"]
+    assert client.get("/greeter/").status_code == 303
+    assert told == ["up"]
+
+
+def test_routes_of_host_and_plugins_are_left_out_of_the_schema_when_told_so(make_host):
+    host = make_host("good", config={"include_in_schema": False})
+    assert host.app.openapi()["paths"] == {}
+
+
+def test_without_admin_pages_there_are_no_admin_routes(make_host, client_of):
+    client = client_of(make_host(config={"admin_enabled": False}))
+    assert client.get("/admin/plugins").status_code == 404
+
+
+def test_the_admin_pages_follow_their_base_url(make_host, client_of):
+    client = client_of(make_host(config={"admin_base_url": "/back/office"}))
+    assert client.get("/back/office/plugins").status_code == 200
+    assert client.get("/admin/plugins").status_code == 404
+
+
+def test_every_route_of_host_and_plugins_is_closed_unless_it_is_one_of_the_few(make_host, client_of):
+    host = make_host("good")
+    client = client_of(host, anonymous=True)
+    public = {"/healthz", "/readyz", "/login", "/static/{owner}/{path:path}"}
+    closed = 0
+    for contribution in host._routes.contributions:
+        for route in host._routes.of_owner(contribution.owner):
+            if route.path in public:
+                continue
+            for method in route.methods or ():
+                status = client.request(method, route.path.replace("{", "").replace("}", "")).status_code
+                assert status in ((303, 401) if method in ("GET", "HEAD") else (401,)), (
+                    method,
+                    route.path,
+                    status,
+                )
+                closed += 1
+    assert closed > 10
+
+
+def test_the_placeholder_never_signs_anything(make_host):
+    from plugbay.keys import SESSION_SECRET_PLACEHOLDER
+
+    with pytest.raises(KeyRefused, match="PLUGBAY_SESSION_SECRET_KEY"):
+        make_host(config={"session_secret_key": SESSION_SECRET_PLACEHOLDER})
+
+
+def test_ready_and_stopping_follow_the_lifespan(make_host):
+    host = make_host()
+    heard: list[object] = []
+    host.events.on("plugbay.ready", lambda event: heard.append("ready"))
+    host.events.on("plugbay.stopping", lambda event: heard.append(event.data["grace_s"]))
+    with TestClient(host.app):
+        assert heard == ["ready"]
+    assert heard == ["ready", 30.0]
+
+
+def test_an_application_can_be_started_again(make_host):
+    host = make_host("good")
+    for _ in range(2):
+        with TestClient(host.app) as client:
+            assert client.get("/readyz").status_code == 200
+
+
+def test_the_start_page_leads_to_the_first_menu_entry(make_host, client_of):
+    assert client_of(make_host("good")).get("/").headers["location"] == "/greeter/"
+
+
+def test_without_plugins_the_start_page_says_how_to_add_one(make_host, client_of):
+    page = client_of(make_host()).get("/")
+    assert page.status_code == 200
+    assert "plugbay plugin new" in page.text
+
+
+def test_the_first_admins_password_is_printed_once(make_host, capsys: pytest.CaptureFixture[str]):
+    host = make_host(config={"admin_password": None})
+    with TestClient(host.app):
+        assert "The user admin was made with the password" in capsys.readouterr().out
+    with TestClient(host.app):
+        assert "password" not in capsys.readouterr().out
+
+
+def test_below_a_reverse_proxys_path_all_links_carry_it(alone, tmp_path: Path):
+    app = create_app(tmp_path, {"admin_password": "correct horse battery"})
+    with TestClient(app, root_path="/bay", follow_redirects=False) as client:
+        assert client.get("/metrics").status_code == 401
+        assert client.get("/docs").headers["location"].startswith("/bay/login?next=")
+        page = client.get("/", auth=("admin", "correct horse battery"))
+        assert 'href="/static' not in page.text
+        assert "/bay/static/plugbay/dist/" in page.text
+
+
+@pytest.fixture
+def standalone(alone, tmp_path: Path):
+    app = create_app(tmp_path, {"admin_password": "correct horse battery"})
+    with TestClient(app, follow_redirects=False, raise_server_exceptions=False) as client:
+        client.auth = ("admin", "correct horse battery")
+        yield client
+
+
+def test_alone_the_documentation_needs_a_login(standalone: TestClient):
+    assert standalone.get("/docs").status_code == 200
+    assert standalone.get("/openapi.json").json()["info"]["title"] == "Plugbay"
+    assert standalone.get("/docs", auth=("", "")).status_code == 303
+
+
+def test_alone_people_get_an_error_page_and_programs_get_json(standalone: TestClient):
+    page = standalone.get("/nothing", headers={"accept": "text/html"})
+    assert (page.status_code, "Not found" in page.text) == (404, True)
+    assert "content-security-policy" in page.headers
+    assert standalone.get("/nothing").json() == {"detail": "Not Found"}
+    assert standalone.get("/api/nothing", headers={"accept": "text/html"}).json() == {"detail": "Not Found"}
+
+
+def test_alone_a_failure_shows_no_traceback(standalone: TestClient):
+    host = standalone.app.state.plugbay
+    host.metrics.exposition = lambda: 1 / 0
+    answer = standalone.get("/metrics")
+    assert answer.status_code == 500
+    assert answer.json() == {"detail": "Something went wrong on the server. The log says what."}
+    assert "ZeroDivisionError" not in answer.text
+
+
+def test_alone_samples_are_on_and_can_be_switched_off(alone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    assert create_app(tmp_path).state.plugbay.config.samples is True
+    monkeypatch.setenv("PLUGBAY_SAMPLES", "false")
+    assert create_app(tmp_path).state.plugbay.config.samples is False
+
+
+def test_pages_are_compressed(standalone: TestClient):
+    page = standalone.get("/", headers={"accept-encoding": "gzip"})
+    assert page.headers["content-encoding"] == "gzip"

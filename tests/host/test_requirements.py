@@ -1,0 +1,95 @@
+import sys
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from plugbay import requirements
+from plugbay.requirements import InstallFailed, RequirementRefused, declared, install, missing
+
+
+def write(folder: Path, text: str) -> Path:
+    (folder / "requirements.txt").write_text(text)
+    return folder
+
+
+def test_no_file_declares_nothing(tmp_path: Path):
+    assert declared(tmp_path) == []
+
+
+def test_comments_blank_lines_and_continuations_are_understood(tmp_path: Path):
+    text = "# needs\n\nfastapi>=0.1  # the web\njinja2 \\\n  >=3\n"
+    assert [str(need) for need in declared(write(tmp_path, text))] == ["fastapi>=0.1", "jinja2>=3"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "-r other.txt",
+        "--index-url=somewhere",
+        "-e .",
+        "git+https://host/x",
+        "pkg @ https://host/x.whl",
+        "./folder",
+        "/etc",
+        "$(touch x)",
+        "a; rm -rf b",
+    ],
+)
+def test_options_addresses_and_worse_are_refused(tmp_path: Path, line: str):
+    with pytest.raises(RequirementRefused, match="is refused"):
+        declared(write(tmp_path, line))
+
+
+def test_only_what_is_not_installed_is_missing():
+    needs = [Requirement("fastapi"), Requirement("fastapi>999"), Requirement("no-such-package-xyz")]
+    assert [str(need) for need in missing(needs)] == ["fastapi>999", "no-such-package-xyz"]
+
+
+def test_what_is_for_another_system_is_not_missing():
+    assert missing([Requirement("no-such-package-xyz; sys_platform == 'amiga'")]) == []
+
+
+def test_the_installer_gets_an_argument_list_and_its_output_is_passed_on(monkeypatch: pytest.MonkeyPatch):
+    code = "import sys; print('looking'); print(sys.argv[-1])"
+    monkeypatch.setattr(requirements, "_pip_command", lambda needs: [sys.executable, "-c", code, *needs])
+    lines: list[str] = []
+    assert install([Requirement("left-pad>=1")], lines.append) == "looking\nleft-pad>=1\n"
+    assert lines == ["looking\n", "left-pad>=1\n"]
+
+
+def test_a_failing_installer_is_a_named_failure(monkeypatch: pytest.MonkeyPatch):
+    code = "import sys; print('ERROR: no such thing'); sys.exit(1)"
+    monkeypatch.setattr(requirements, "_pip_command", lambda needs: [sys.executable, "-c", code])
+    with pytest.raises(InstallFailed, match="Installing left-pad failed: no such thing"):
+        install([Requirement("left-pad")])
+
+
+def test_an_installer_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(requirements, "TIMEOUT_S", 0.2)
+    forever = "import signal; signal.pause()"
+    monkeypatch.setattr(requirements, "_pip_command", lambda needs: [sys.executable, "-c", forever])
+    with pytest.raises(InstallFailed, match="it took more than"):
+        install([Requirement("left-pad")])
+
+
+def test_missing_requirements_are_installed_at_start_before_the_import(
+    make_host, tmp_path: Path, monkeypatch
+):
+    asked: list[str] = []
+    monkeypatch.setattr(requirements, "install", lambda needs: asked.extend(map(str, needs)))
+    (tmp_path / "plugins/good").mkdir(parents=True)
+    make_host("good")
+    assert asked == []
+    write(tmp_path / "plugins/polite", "no-such-package-xyz>=1\n")
+    make_host()
+    assert asked == ["no-such-package-xyz>=1"]
+
+
+def test_with_the_setting_off_they_are_only_listed(make_host, tmp_path: Path):
+    folder = tmp_path / "plugins/needy"
+    folder.mkdir(parents=True)
+    write(folder, "no-such-package-xyz\n")
+    (folder / "plugin.py").write_text("import no_such_package_xyz\n")
+    plugin = make_host(config={"install_module_requirement_at_start": False}).modules.get("needy")
+    assert plugin.missing == ["no-such-package-xyz"]
+    assert plugin.reason.endswith("(missing requirements: no-such-package-xyz)")

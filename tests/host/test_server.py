@@ -1,0 +1,76 @@
+"""`plugbay serve` as a process: start, stop, restart in place."""
+
+import os
+import signal
+from pathlib import Path
+
+import httpx2
+import pytest
+from servers import PASSWORD, START_S, plugbay, serving
+
+ADMIN = ("admin", PASSWORD)
+
+
+def csrf_login(client: httpx2.Client) -> str:
+    """Logs a browser-like client in and returns its CSRF token."""
+    client.post("/login", data={"username": "admin", "password": PASSWORD, "next": "/"})
+    page = client.get("/account").text
+    return page.split('name="csrf-token" content="')[1].split('"')[0]
+
+
+def test_it_says_where_it_is_and_stops_cleanly(tmp_path: Path):
+    with serving(tmp_path) as server:
+        assert httpx2.get(f"{server.url}/readyz").json() == {"status": "ready"}
+        assert server.stop() in (0, -signal.SIGTERM)
+    assert "Traceback" not in server.text
+
+
+def test_the_generated_password_is_printed_once_and_works(tmp_path: Path):
+    with serving(tmp_path, PLUGBAY_ADMIN_PASSWORD="") as server:
+        url = server.url
+        password = server.text.split("with the password ")[1].split(" ")[0]
+        assert httpx2.get(f"{url}/metrics", auth=("admin", password)).status_code == 200
+    with serving(tmp_path, PLUGBAY_ADMIN_PASSWORD="") as server:
+        assert server.url
+        assert "with the password" not in server.text
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path):
+    with serving(tmp_path) as server:
+        port = server.url.rsplit(":", 1)[1]
+        done = plugbay(tmp_path, "serve", "--port", port)
+        assert done.returncode == 2
+        assert f"127.0.0.1:{port}" in done.stderr
+
+
+@pytest.mark.parametrize("how", ["restart", "restart/force"])
+def test_a_restart_comes_back_in_the_same_process_on_the_same_port(tmp_path: Path, how: str):
+    with serving(tmp_path) as server, httpx2.Client(base_url=server.url, timeout=START_S) as client:
+        url, pid = server.url, server.process.pid
+        token = csrf_login(client)
+        answer = client.post(f"/admin/{how}", data={"csrf_token": token}, follow_redirects=False)
+        assert answer.status_code == 303
+        server.wait_for("running on http", times=2)
+        assert server.url == url
+        assert httpx2.get(f"{url}/readyz", timeout=START_S).status_code == 200
+        os.kill(pid, 0)
+        assert client.get("/account", follow_redirects=False).status_code == 200
+
+
+def test_a_sub_path_of_a_reverse_proxy_is_honoured(tmp_path: Path):
+    with serving(tmp_path, "--root-path", "/bay") as server:
+        root = server.url.removesuffix("/bay")
+        answer = httpx2.get(f"{root}/docs", follow_redirects=False)
+        assert answer.headers["location"].startswith("/bay/login?next=")
+
+
+def test_two_servers_on_one_store_share_users_and_sessions(tmp_path: Path):
+    data = str(tmp_path / "data")
+    with serving(tmp_path, "--data-dir", data) as first:
+        with httpx2.Client(base_url=first.url) as client, serving(tmp_path, "--data-dir", data) as second:
+            csrf_login(client)
+            cookies = dict(client.cookies)
+            assert (
+                httpx2.get(f"{second.url}/account", cookies=cookies, follow_redirects=False).status_code
+                == 200
+            )
