@@ -1,16 +1,20 @@
 """A plugin host for FastAPI applications: the names that plugins and applications may import."""
 
-from plugbay.auth import AuthManager, CurrentUser, User, open_to_all, refuse_cross_site_get, require_role
-from plugbay.base_module import BaseModule
-from plugbay.clock import Clock, SystemClock
-from plugbay.config import HostConfig
-from plugbay.errors import InvalidConfig, OperatorError, PlugbayError, PluginRefused, SecretUnreadable
-from plugbay.events import Event, EventBus
-from plugbay.flash import FlashMessage, flash
-from plugbay.host import Plugbay
-from plugbay.logs import get_logger
-from plugbay.plugin_service import PluginService
-from plugbay.store import Store, UTCDateTime, new_metadata
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plugbay.auth import AuthManager, CurrentUser, User, open_to_all, refuse_cross_site_get, require_role
+    from plugbay.base_module import BaseModule
+    from plugbay.clock import Clock, SystemClock
+    from plugbay.config import HostConfig
+    from plugbay.errors import InvalidConfig, OperatorError, PlugbayError, PluginRefused, SecretUnreadable
+    from plugbay.events import Event, EventBus
+    from plugbay.flash import FlashMessage, flash
+    from plugbay.host import Plugbay
+    from plugbay.logs import get_logger
+    from plugbay.plugin_service import PluginService
+    from plugbay.store import Store, UTCDateTime, new_metadata
 
 __all__ = [
     "AuthManager",
@@ -39,3 +43,25 @@ __all__ = [
     "refuse_cross_site_get",
     "require_role",
 ]
+
+_ROOMS = {
+    "auth": ["AuthManager", "CurrentUser", "User", "open_to_all", "refuse_cross_site_get", "require_role"],
+    "base_module": ["BaseModule"],
+    "clock": ["Clock", "SystemClock"],
+    "config": ["HostConfig"],
+    "errors": ["InvalidConfig", "OperatorError", "PlugbayError", "PluginRefused", "SecretUnreadable"],
+    "events": ["Event", "EventBus"],
+    "flash": ["FlashMessage", "flash"],
+    "host": ["Plugbay"],
+    "logs": ["get_logger"],
+    "plugin_service": ["PluginService"],
+    "store": ["Store", "UTCDateTime", "new_metadata"],
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Each name is imported when it is first asked for: `plugbay cron` need not wait for a web framework."""
+    for room, names in _ROOMS.items():
+        if name in names:
+            return getattr(import_module(f"plugbay.{room}"), name)
+    raise AttributeError(f"module 'plugbay' has no attribute {name!r}")

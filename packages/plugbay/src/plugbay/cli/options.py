@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from plugbay.config import HostConfig, load_config
-from plugbay.store import Store, open_store
+if TYPE_CHECKING:
+    from plugbay.config import HostConfig
+    from plugbay.store import Store
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -19,14 +20,18 @@ data_dir_option: Decorator = click.option(
 )
 
 
-def config_with(data_dir: Path | None) -> HostConfig:
+def config_with(data_dir: Path | None) -> "HostConfig":
     """The configuration, with the data directory of the command line if one was given."""
+    from plugbay.config import load_config
+
     return load_config({"data_dir": data_dir} if data_dir else None)
 
 
 @contextmanager
-def opened_store(data_dir: Path | None) -> Iterator[Store]:
+def opened_store(data_dir: Path | None) -> Iterator["Store"]:
     """The store that a server with the same options would use."""
+    from plugbay.store import open_store
+
     config = config_with(data_dir)
     url = config.database_url.get_secret_value() if config.database_url else ""
     store = open_store(url, Path(config.data_dir or "data").absolute())
