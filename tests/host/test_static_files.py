@@ -20,6 +20,54 @@ def test_hashed_files_are_kept_for_ever_and_others_are_asked_for_anew(make_host,
 
 
 @pytest.mark.parametrize(
+    ("accepted", "encoding"),
+    [
+        ("br, gzip", "br"),
+        ("gzip, deflate", "gzip"),
+        ("br;q=0, gzip;q=0.5", "gzip"),
+        ("identity", None),
+        ("", None),
+    ],
+)
+def test_a_built_file_is_sent_as_the_browser_takes_it(
+    make_host, client_of, accepted: str, encoding: str | None
+):
+    host = make_host()
+    url = host.static.asset("app.css")
+    answer = client_of(host, anonymous=True).get(url, headers={"accept-encoding": accepted})
+    assert answer.headers.get("content-encoding") == encoding
+    assert answer.headers["content-type"].startswith("text/css")
+    assert answer.headers["vary"] == "accept-encoding"
+    assert int(answer.headers["content-length"]) < 100_000 or encoding is None
+
+
+def test_a_compressed_file_holds_the_same_bytes(make_host, client_of):
+    host = make_host()
+    client, url = client_of(host, anonymous=True), host.static.asset("app.js")
+    plain = client.get(url, headers={"accept-encoding": "identity"})
+    assert client.get(url, headers={"accept-encoding": "gzip"}).content == plain.content
+
+
+def test_a_file_without_a_compressed_twin_is_sent_as_it_is(make_host, client_of):
+    client = client_of(make_host("good"), anonymous=True)
+    answer = client.get("/static/greeter/greeter.css", headers={"accept-encoding": "br, gzip"})
+    assert "content-encoding" not in answer.headers
+    assert "vary" not in answer.headers
+
+
+def test_only_names_with_a_hash_are_kept_for_ever(make_host, client_of):
+    client = client_of(make_host(), anonymous=True)
+    for name in ("manifest.json", "THIRD_PARTY_LICENSES.txt"):
+        assert client.get(f"/static/plugbay/dist/{name}").headers["cache-control"] == "no-cache"
+
+
+def test_a_built_file_is_found_by_its_plain_name(make_host):
+    static = make_host().static
+    assert static.url("plugbay", "dist/app.css") == static.asset("app.css") != "/static/plugbay/dist/app.css"
+    assert static.url("plugbay", "other/app.css") == "/static/plugbay/other/app.css"
+
+
+@pytest.mark.parametrize(
     "path",
     [
         "greeter/..%2f..%2fgreeter/plugin.py",

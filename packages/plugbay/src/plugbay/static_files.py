@@ -1,6 +1,8 @@
 """/static/<owner>/…: one route for the files of the host and of all plugins."""
 
 import json
+import mimetypes
+import re
 from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Request
@@ -9,6 +11,8 @@ from starlette.staticfiles import NotModifiedResponse
 
 HASHED_FOR = "public, max-age=31536000, immutable"  # a hashed name never changes its content
 OTHERS_FOR = "no-cache"  # asked for anew each time, answered by 304
+HASHED = re.compile(r"dist/[^/]+-[A-Z0-9]{8}\.\w+")
+PACKED = {"br": ".br", "gzip": ".gz"}  # the build writes these beside a file; the first is the smaller one
 
 
 class StaticFiles:
@@ -28,12 +32,15 @@ class StaticFiles:
         self._manifests.pop(owner, None)
 
     def url(self, owner: str, path: str) -> str:
-        """The path of a file under an owner's `static/` folder."""
+        """The path of a file under an owner's `static/` folder; `dist/app.css` by its built name."""
+        folder, _, name = path.rpartition("/")
+        if folder == "dist":
+            path = f"dist/{self._manifests.get(owner, {}).get(name, name)}"
         return f"/static/{owner}/{path}"
 
     def asset(self, name: str, owner: str = "plugbay") -> str:
-        """The path of a built file by its plain name: `app.css` → `/static/plugbay/dist/app-1A2B.css`."""
-        return self.url(owner, f"dist/{self._manifests.get(owner, {}).get(name, name)}")
+        """The path of a built file by its plain name: `app.css` → `/static/plugbay/dist/app-1A2B3C4D.css`."""
+        return self.url(owner, f"dist/{name}")
 
     def find(self, owner: str, path: str) -> Path | None:
         """The file, if there is one below the owner's folder; a symlink out of it is not followed."""
@@ -46,8 +53,18 @@ class StaticFiles:
         except (OSError, ValueError):
             return None
 
-    def is_hashed(self, owner: str, path: str) -> bool:
-        return path.startswith("dist/") and path != "dist/manifest.json"
+
+def packed(file: Path, accepted: str) -> tuple[Path, dict[str, str]]:
+    """The file, or its compressed twin if the browser takes that, and the headers that say which."""
+    tokens = [token.partition(";") for token in accepted.lower().replace(" ", "").split(",")]
+    taken = {name for name, _, quality in tokens if quality not in ("q=0", "q=0.0")}
+    twins = {name: file.with_name(file.name + ending) for name, ending in PACKED.items()}
+    built = {name: twin for name, twin in twins.items() if twin.is_file()}
+    headers = {"vary": "accept-encoding"} if built else {}
+    for name, twin in built.items():
+        if name in taken:
+            return twin, {**headers, "content-encoding": name}
+    return file, headers
 
 
 def static_router(files: StaticFiles) -> APIRouter:
@@ -58,8 +75,10 @@ def static_router(files: StaticFiles) -> APIRouter:
         file = files.find(owner, path)
         if file is None:
             raise HTTPException(404)
-        cached = HASHED_FOR if files.is_hashed(owner, path) else OTHERS_FOR
-        response = FileResponse(file, headers={"cache-control": cached}, stat_result=file.stat())
+        sent, headers = packed(file, request.headers.get("accept-encoding", ""))
+        headers["cache-control"] = HASHED_FOR if HASHED.fullmatch(path) else OTHERS_FOR
+        media_type = mimetypes.guess_type(file.name)[0]
+        response = FileResponse(sent, headers=headers, media_type=media_type, stat_result=sent.stat())
         if request.headers.get("if-none-match") == response.headers["etag"]:
             return NotModifiedResponse(response.headers)
         return response
