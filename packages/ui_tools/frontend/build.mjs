@@ -1,0 +1,1 @@
+../../plugbay/frontend/build.mjs

@@ -1,0 +1,91 @@
+import uPlot from "uplot";
+
+// <ui-chart data-chart="{…}">: see the chart macro for the fields. What the server drew in it stands until this is ready.
+const FONT = "12px Inter Variable, sans-serif";
+const DAY = 86400;
+const AXIS_DATES = [ // the format by the distance of two marks, and where the day or year changes
+  [DAY * 28, "{MMM} {YYYY}", null, null, null, null, null, null, 1],
+  [DAY, "{D} {MMM}", null, null, null, null, null, null, 1],
+  [60, "{HH}:{mm}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
+  [1, "{HH}:{mm}:{ss}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
+];
+
+// a canvas needs a resolved colour, and Tabler's are oklch(), light-dark() or color-mix(): the browser resolves them
+function colourOf(name, within) {
+  const probe = within.appendChild(document.createElement("i"));
+  probe.style.color = `var(--tblr-${name})`;
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  return colour;
+}
+const faded = (colour, percent) => `color-mix(in srgb, ${colour} ${percent}%, transparent)`;
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const exact = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
+
+class Chart extends HTMLElement {
+  connectedCallback() {
+    this.data = JSON.parse(this.dataset.chart);
+    this.redraw = () => this.draw();
+    this.sized = new ResizeObserver(() => {
+      if (this.plot && this.clientWidth !== this.plot.width) this.plot.setSize({ width: this.clientWidth, height: this.plot.height });
+    });
+    document.addEventListener("themechange", this.redraw);
+    document.fonts.ready.then(() => { if (this.isConnected) { this.draw(); this.sized.observe(this); } });
+  }
+
+  disconnectedCallback() {
+    document.removeEventListener("themechange", this.redraw);
+    this.sized.disconnect();
+    this.plot?.destroy();
+  }
+
+  draw() {
+    this.plot?.destroy();
+    this.replaceChildren();
+    const { t, series } = this.data;
+    this.plot = new uPlot(this.options(), [t, ...series.map(({ values }) => values)], this);
+    this.plot.root.setAttribute("aria-hidden", "true"); // the element itself carries the description
+  }
+
+  options() {
+    const { series, unit = "", kind = "line" } = this.data;
+    const muted = colourOf("secondary", this), lines = colourOf("border-color", this);
+    const axis = { stroke: muted, font: FONT, ticks: { show: false }, grid: { stroke: lines, width: 1 } };
+    const suffix = unit ? ` ${unit}` : "";
+    const legend = series.length > 1;
+    return {
+      width: this.clientWidth,
+      height: this.clientHeight - (legend ? 30 : 0),
+      padding: [8, 8, 0, 0],
+      cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },
+      legend: { show: legend, markers: { width: 0, fill: (plot, i) => (i ? colourOf(series[i - 1].tone ?? "primary", this) : "transparent") } },
+      scales: { x: { time: true }, y: { range: (plot, low, high) => [Math.min(0, low), (high > 0 ? high * 1.06 : 0) || 1] } },
+      axes: [
+        { ...axis, grid: { show: false }, values: AXIS_DATES, space: 64 },
+        { ...axis, size: (plot, values) => 16 + 7 * Math.max(4, ...(values ?? []).map(({ length }) => length)), values: (plot, values) => values.map((value) => compact.format(value) + suffix) },
+      ],
+      series: [{ label: "Time", value: "{YYYY}-{MM}-{DD} {HH}:{mm}" }, ...series.map((one) => this.line(one, kind, suffix))],
+    };
+  }
+
+  line({ label, tone = "primary", fill = true }, kind, suffix) {
+    const colour = colourOf(tone, this);
+    const bars = kind === "bars";
+    return {
+      label, stroke: colour, width: bars ? 0 : 2, points: { show: false },
+      paths: bars ? uPlot.paths.bars({ size: [0.6, 18], radius: 0.2 }) : uPlot.paths.spline(),
+      value: (plot, value) => (value == null ? "–" : exact.format(value) + suffix),
+      fill: bars ? colour : fill ? (plot) => gradient(plot, colour) : undefined,
+    };
+  }
+}
+
+function gradient({ ctx, bbox }, colour) {
+  if (!bbox.height) return faded(colour, 12);
+  const shade = ctx.createLinearGradient(0, bbox.top, 0, bbox.top + bbox.height);
+  shade.addColorStop(0, faded(colour, 24));
+  shade.addColorStop(1, faded(colour, 2));
+  return shade;
+}
+
+customElements.define("ui-chart", Chart);

@@ -1,0 +1,146 @@
+import { EditorView, basicSetup } from "codemirror";
+import { Compartment, EditorState, Prec } from "@codemirror/state";
+import { keymap, placeholder } from "@codemirror/view";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { sql } from "@codemirror/lang-sql";
+import { tags } from "@lezer/highlight";
+import { dialectOf } from "./parts/dialects.js";
+
+// <ui-sql dialect schema schema-url follow run> around a <textarea>, which stays the form's field and, without this, the editor.
+const COLOURS = HighlightStyle.define([
+  { tag: tags.keyword, color: "var(--tblr-purple)", fontWeight: "600" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--tblr-green)" },
+  { tag: [tags.number, tags.bool, tags.null], color: "var(--tblr-orange)" },
+  { tag: [tags.typeName, tags.standard(tags.name)], color: "var(--tblr-azure)" },
+  { tag: tags.comment, color: "var(--tblr-secondary)", fontStyle: "italic" },
+]);
+const LOOK = EditorView.theme({
+  "&": { backgroundColor: "transparent", color: "inherit", fontSize: ".8125rem" },
+  ".cm-scroller": { fontFamily: "var(--tblr-font-monospace)", lineHeight: "1.6" },
+  ".cm-gutters": { backgroundColor: "transparent", color: "var(--tblr-secondary)", border: "0" },
+  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--tblr-active-bg)" },
+  ".cm-cursor": { borderLeftColor: "currentColor" },
+  "&.cm-focused": { outline: "none" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "color-mix(in srgb, var(--tblr-primary) 28%, transparent)" },
+  ".cm-tooltip": { border: "1px solid var(--tblr-border-color)", borderRadius: "var(--tblr-border-radius)", backgroundColor: "var(--tblr-bg-surface)", color: "var(--tblr-body-color)" },
+  ".cm-tooltip-autocomplete > ul": { fontFamily: "var(--tblr-font-monospace)" },
+  ".cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--tblr-primary)", color: "#fff" },
+  ".cm-placeholder": { color: "var(--tblr-secondary)" },
+  ".cm-panels": { backgroundColor: "var(--tblr-bg-surface)", color: "inherit" },
+  ".cm-matchingBracket": { backgroundColor: "color-mix(in srgb, var(--tblr-primary) 22%, transparent) !important" },
+});
+
+class SqlEditor extends HTMLElement {
+  static observedAttributes = ["dialect", "schema", "schema-url"];
+
+  connectedCallback() {
+    this.area = this.querySelector("textarea");
+    if (!this.area || this.view) return;
+    this.language = new Compartment();
+    this.schema = readJson(this.getAttribute("schema"));
+    this.view = new EditorView({ state: EditorState.create({ doc: this.area.value, extensions: this.extensions() }) });
+    this.view.dom.style.minHeight = `${this.area.offsetHeight}px`; // the page below stays where it is
+    this.view.dom.classList.add("form-control", "ui-sql-editor");
+    if (this.area.classList.contains("is-invalid")) this.view.dom.classList.add("is-invalid");
+    this.area.hidden = true;
+    this.area.after(this.view.dom);
+    this.querySelector("[data-format]")?.addEventListener("click", () => this.format());
+    for (const label of this.area.labels) label.addEventListener("click", () => this.view.focus());
+    this.followSource();
+    this.loadSchema();
+  }
+
+  disconnectedCallback() {
+    this.view?.destroy();
+    this.view = undefined;
+    if (this.area) this.area.hidden = false;
+  }
+
+  attributeChangedCallback(name) {
+    if (!this.view) return;
+    if (name === "schema-url") return void this.loadSchema();
+    this.schema = readJson(this.getAttribute("schema"));
+    this.applyLanguage();
+  }
+
+  extensions() {
+    const keys = [
+      { key: "Mod-Enter", run: () => this.run() },
+      { key: "Shift-Alt-f", run: () => { this.format(); return true; } },
+    ];
+    return [
+      Prec.highest(keymap.of(keys)), basicSetup, LOOK, syntaxHighlighting(COLOURS), EditorView.lineWrapping,
+      EditorView.cspNonce.of(document.querySelector("meta[name=csp-nonce]")?.content ?? ""),
+      this.language.of(this.support()),
+      placeholder(this.area.placeholder),
+      EditorState.readOnly.of(this.area.readOnly), EditorView.editable.of(!this.area.readOnly && !this.area.disabled),
+      EditorView.contentAttributes.of(this.description()),
+      EditorView.updateListener.of(({ docChanged }) => { if (docChanged) this.store(); }),
+    ];
+  }
+
+  description() {
+    const named = this.area.labels[0]?.textContent.trim() || this.area.getAttribute("aria-label") || "SQL";
+    const by = this.area.getAttribute("aria-describedby");
+    return { "aria-label": named, ...(by ? { "aria-describedby": by } : {}) };
+  }
+
+  support() {
+    return sql({ dialect: dialectOf(this.getAttribute("dialect")), upperCaseKeywords: true, schema: this.schema });
+  }
+
+  applyLanguage() {
+    this.view.dispatch({ effects: this.language.reconfigure(this.support()) });
+  }
+
+  store() {
+    this.area.value = this.view.state.doc.toString();
+    this.area.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  // The form's select of sources tells dialect and schema: <option data-dialect="…" data-schema-url="…">
+  followSource() {
+    const select = this.getAttribute("follow") && document.querySelector(this.getAttribute("follow"));
+    if (!select) return;
+    const follow = () => {
+      const { dialect, schemaUrl } = select.selectedOptions[0]?.dataset ?? {};
+      if (dialect) this.setAttribute("dialect", dialect);
+      if (schemaUrl) this.setAttribute("schema-url", schemaUrl);
+    };
+    select.addEventListener("change", follow);
+    follow();
+  }
+
+  async loadSchema() {
+    const url = this.getAttribute("schema-url");
+    if (!url) return;
+    const answer = await fetch(url, { headers: { Accept: "application/json" } }).catch(() => undefined);
+    if (!answer?.ok || !this.view || url !== this.getAttribute("schema-url")) return; // completion is a help, never an error
+    const body = await answer.json();
+    this.schema = body.tables ?? body;
+    this.applyLanguage();
+  }
+
+  async format() {
+    const { formatSql } = await import("./parts/format.js");
+    try {
+      const text = formatSql(this.view.state.doc.toString(), this.getAttribute("dialect"));
+      this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
+    } catch {
+      document.dispatchEvent(new CustomEvent("toast", { detail: { text: "This SQL could not be formatted: it does not parse.", level: "warning" } }));
+    }
+  }
+
+  run() {
+    const event = new CustomEvent("sql:run", { bubbles: true, cancelable: true, detail: { sql: this.view.state.doc.toString() } });
+    const button = this.getAttribute("run") && document.querySelector(this.getAttribute("run"));
+    if (this.dispatchEvent(event)) button?.click();
+    return true;
+  }
+}
+
+function readJson(text) {
+  try { return JSON.parse(text ?? "{}"); } catch { return {}; }
+}
+
+customElements.define("ui-sql", SqlEditor);

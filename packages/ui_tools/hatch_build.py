@@ -1,0 +1,1 @@
+../plugbay/hatch_build.py

@@ -1,0 +1,96 @@
+"""Numbers as people read them: grouped digits, short large ones, bytes and percentages."""
+
+import math
+import re
+from decimal import Decimal
+
+NONE = "–"
+PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
+SIGNIFICANT_DIGITS = 12  # a float's noise, as in 0.1 + 0.2, begins after the fifteenth
+PLAIN_FLOATS = (1e-4, 1e15)  # outside of these a float is easier to read with an exponent
+COMPACT_FROM = 10_000  # below this the whole number is short enough
+COMPACT_UNITS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K"))
+MACHINE_INTEGER_BITS = 64
+BYTE_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+
+Number = int | float | Decimal
+
+
+def format_number(value: object, decimals: int | None = None) -> str:
+    """`1284` → `1,284`; a float without its noise, a decimal without loss, anything else as it is."""
+    if value is None:
+        return NONE
+    number = read_number(value)
+    if number is None:
+        return str(value)
+    if isinstance(number, float):
+        return _format_float(number, decimals)
+    return f"{number:,.{decimals}f}" if decimals is not None else f"{number:,}"
+
+
+def format_compact(value: object) -> str:
+    """`1284000` → `1.3 M`, for places where the size matters more than the last digit."""
+    amount = as_float(value)
+    if amount is None or abs(amount) < COMPACT_FROM:
+        return format_number(value)
+    # 999,950 would round to "1,000 K"
+    size, unit = next(item for item in COMPACT_UNITS if round(abs(amount) / item[0], 1) >= 1)
+    return f"{_trim(f'{amount / size:,.1f}')} {unit}"
+
+
+def format_bytes(count: object) -> str:
+    """`1400000` → `1.4 MB`; a kB is 1,000 bytes."""
+    size = as_float(count)
+    if size is None:
+        return format_number(count)
+    units = iter(BYTE_UNITS)
+    unit = next(units)
+    while round(abs(size), 1) >= 1000 and unit != BYTE_UNITS[-1]:
+        size, unit = size / 1000, next(units)
+    return f"{_trim(f'{size:,.1f}')} {unit}"
+
+
+def format_percent(part: object, decimals: int = 1, *, signed: bool = False) -> str:
+    """`0.062` → `6.2 %`; with `signed`, `+6.2 %`."""
+    share = as_float(part)
+    if share is None:
+        return format_number(part)
+    sign = "+" if signed else ""
+    return f"{_trim(f'{share * 100:{sign},.{decimals}f}')} %"
+
+
+def read_number(value: object) -> Number | None:
+    """The number that a value is or, as a plain decimal text, says; truth values are none."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        # Python refuses to spell an integer of more than 4,300 digits; a Decimal has no such limit
+        return Decimal(value) if value.bit_length() > MACHINE_INTEGER_BITS else value
+    if isinstance(value, float | Decimal):
+        return value
+    if isinstance(value, str) and PLAIN_NUMBER.fullmatch(value):
+        return Decimal(value)
+    return None
+
+
+def as_float(value: object) -> float | None:
+    """The same as a float, where one can hold it."""
+    number = read_number(value)
+    amount = math.nan if number is None else float(number)
+    return amount if math.isfinite(amount) else None
+
+
+def _format_float(number: float, decimals: int | None) -> str:
+    if not math.isfinite(number):
+        return str(Decimal(number))
+    if decimals is not None:
+        return f"{number:,.{decimals}f}"
+    smallest, largest = PLAIN_FLOATS
+    if number and not smallest <= abs(number) < largest:
+        return f"{number:.6g}"
+    return _trim(f"{Decimal(f'{number:.{SIGNIFICANT_DIGITS}g}'):,f}")
+
+
+def _trim(text: str) -> str:
+    """Without the zeros after the point that say nothing."""
+    return text.rstrip("0").rstrip(".") if "." in text else text

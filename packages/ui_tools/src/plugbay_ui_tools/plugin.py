@@ -1,0 +1,38 @@
+"""The plugin: brings macros, filters and the browser's part to every page, and shows them in a gallery."""
+
+import json
+from typing import ClassVar, Literal
+
+from plugbay import BaseModule, Plugbay
+
+from plugbay_ui_tools.cron_words import describe_cron
+from plugbay_ui_tools.gallery import gallery_router
+from plugbay_ui_tools.toolbox import FILTERS, Toolbox
+
+
+class UiTools(BaseModule):
+    """Tables, counters, charts, an SQL editor and more for the pages of all plugins."""
+
+    module_name = "ui_tools"
+    module_version = "0.0.4"
+    module_menu_name = "UI gallery"
+    module_menu_icon = "fas fa-swatchbook"
+    module_menu_type = "admin"
+    extra_css_files: ClassVar[list[str]] = ["dist/ui.css"]
+    extra_js_files: ClassVar[list[str]] = ["dist/ui.js"]
+
+    describe_cron = staticmethod(describe_cron)
+
+    def on_load(self) -> None:
+        self.module_router = gallery_router(lambda: self._host)
+
+    def after_setup_templates(self, fast_pluggy: Plugbay) -> None:
+        self._host = fast_pluggy
+        for name, function in FILTERS.items():
+            fast_pluggy.templates.add_filter("ui_tools", name, function)
+        fast_pluggy.templates.add_global("ui_tools", "ui_tools", Toolbox(fast_pluggy.clock))
+
+    @staticmethod
+    def toast(text: str, level: Literal["success", "info", "warning", "error"] = "info") -> dict[str, str]:
+        """The headers that make a response to htmx show a message in the corner."""
+        return {"HX-Trigger": json.dumps({"toast": {"text": text, "level": level}})}
