@@ -27,8 +27,8 @@ def zone(name: str) -> tzinfo:
 
 @lru_cache(maxsize=1)
 def zone_names() -> frozenset[str]:
-    """Every name that can be chosen."""
-    return frozenset(available_timezones()) | {"UTC"}
+    """Every name that can be chosen, and means the same on every machine."""
+    return (frozenset(available_timezones()) | {"UTC"}) - {"localtime", "Factory"}
 
 
 def _suggestion(name: str) -> str:

@@ -1,0 +1,178 @@
+"""Request parameters read strictly, and times as the API writes them."""
+
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plugbay_scheduled_query.core.parameters import (
+    MAX_ID,
+    BadParameter,
+    Period,
+    one_of,
+    period,
+    plain_integer,
+)
+from plugbay_scheduled_query.core.times import as_utc, format_utc
+
+STATUSES = ("all", "success", "failed", "timeout")
+
+
+# --- integers --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "number"), [("1", 1), ("50", 50), ("200", 200), ("007", 7)])
+def test_a_plain_integer_is_read(text: str, number: int) -> None:
+    assert plain_integer("limit", text, 1, 200) == number
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1.0",
+        "+1",
+        " 1",
+        "1 ",
+        "1e2",
+        "0x1",
+        "1_000",
+        "１",
+        "٣",
+        "one",
+        "1;",
+        "true",
+        "--1",
+        "-",
+        "9" * 21,
+        "1\n",
+    ],
+)
+def test_what_is_not_a_plain_integer_is_refused(text: str) -> None:
+    with pytest.raises(BadParameter, match=r"^page must be a plain integer$"):
+        plain_integer("page", text)
+
+
+def test_bounds_are_told() -> None:
+    with pytest.raises(BadParameter, match="limit must be at least 1"):
+        plain_integer("limit", "0", 1, 200)
+    with pytest.raises(BadParameter, match="limit must be at most 200"):
+        plain_integer("limit", "201", 1, 200)
+    with pytest.raises(BadParameter, match="page must be at least 1"):
+        plain_integer("page", "-3")
+
+
+def test_an_id_is_what_an_integer_column_can_hold() -> None:
+    assert plain_integer("query_id", str(MAX_ID)) == 2**63 - 1
+    with pytest.raises(BadParameter, match="at most"):
+        plain_integer("query_id", str(MAX_ID + 1))
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_an_integer_within_bounds_or_refused(text: str) -> None:
+    with suppress(BadParameter):
+        assert 1 <= plain_integer("page", text) <= MAX_ID
+
+
+# --- words -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_a_known_word_is_taken(status: str) -> None:
+    assert one_of("status_filter", status, STATUSES) == status
+
+
+@pytest.mark.parametrize("status", ["", "ALL", "rejected", "success ", "fail"])
+def test_an_unknown_word_is_refused_with_the_known_ones(status: str) -> None:
+    with pytest.raises(BadParameter, match="status_filter must be one of: all, success, failed, timeout"):
+        one_of("status_filter", status, STATUSES)
+
+
+# --- periods ---------------------------------------------------------------------------------------------
+
+
+def utc(*parts: int) -> datetime:
+    return datetime(*parts, tzinfo=UTC)  # type: ignore[arg-type,misc]
+
+
+def test_days_are_inclusive_at_both_ends() -> None:
+    assert period("2026-11-01", "2026-11-15") == Period(utc(2026, 11, 1), utc(2026, 11, 16))
+    assert period("2026-11-15", "2026-11-15") == Period(utc(2026, 11, 15), utc(2026, 11, 16))
+
+
+def test_seconds_are_inclusive_at_both_ends() -> None:
+    assert period("2026-11-15 12:00:00", "2026-11-15 12:00:00") == Period(
+        utc(2026, 11, 15, 12, 0, 0), utc(2026, 11, 15, 12, 0, 1)
+    )
+
+
+def test_an_end_left_out_is_open() -> None:
+    assert period(None, None) == Period(None, None)
+    assert period("", "") == Period(None, None)
+    assert period("2026-11-15", None) == Period(utc(2026, 11, 15), None)
+    assert period(None, "2026-11-15") == Period(None, utc(2026, 11, 16))
+
+
+def test_the_last_day_of_the_calendar_has_an_end() -> None:
+    assert period(None, "9999-12-31").until == datetime.max.replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "2026-11-15T12:00:00",
+            "2026-11-15 12:00",
+            "15.11.2026",
+            "2026-1-1",
+            "20261115",
+            "now",
+            " 2026-11-15",
+        ),
+        *("2026-11-15 12:00:00Z", "2026-W46", "２０２６-11-15", "2026-11-15 12:00:00.5", "0"),
+    ],
+)
+def test_other_ways_to_write_a_date_are_refused(text: str) -> None:
+    with pytest.raises(BadParameter, match="date_from must be YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, in UTC"):
+        period(text, None)
+
+
+@pytest.mark.parametrize("text", ["2026-02-30", "2026-13-01", "0000-01-01", "2026-11-15 24:00:01"])
+def test_a_date_that_is_not_in_the_calendar_is_refused(text: str) -> None:
+    with pytest.raises(BadParameter, match="date_to is not a date of the calendar"):
+        period(None, text)
+
+
+def test_a_period_that_ends_before_it_begins_is_refused() -> None:
+    with pytest.raises(BadParameter, match="date_from must not be later than date_to"):
+        period("2026-11-16", "2026-11-15")
+
+
+# --- times -----------------------------------------------------------------------------------------------
+
+
+def test_times_are_written_in_utc_to_the_second() -> None:
+    berlin = timezone(timedelta(hours=1))
+    assert format_utc(datetime(2026, 11, 15, 13, 5, 6, 999_999, tzinfo=berlin)) == "2026-11-15 12:05:06"
+
+
+def test_what_has_not_happened_stays_none() -> None:
+    assert format_utc(None) is None
+
+
+def test_a_time_of_the_store_is_utc_already() -> None:
+    stored = datetime(2026, 11, 15, 12, 0)  # noqa: DTZ001
+    assert format_utc(stored) == "2026-11-15 12:00:00"
+    assert as_utc(stored).tzinfo is UTC
+
+
+def test_early_years_keep_their_zeros() -> None:
+    assert format_utc(datetime(999, 1, 2, 3, 4, 5, tzinfo=UTC)) == "0999-01-02 03:04:05"
+
+
+@given(st.datetimes(timezones=st.just(UTC)).filter(lambda moment: moment.year < 9999))
+def test_what_is_written_is_read_as_the_same_second(moment: datetime) -> None:
+    second = moment.replace(microsecond=0)
+    text = format_utc(second)
+    assert period(text, text) == Period(second, second + timedelta(seconds=1))
