@@ -1,0 +1,131 @@
+"""All there is to know about one plugin, for its overview page."""
+
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError
+from typing import TYPE_CHECKING
+
+from plugbay import requirements
+from plugbay.admin.current_settings import settings_of
+from plugbay.admin.settings_shape import shapes_of
+from plugbay.admin.settings_text import described
+from plugbay.errors import PlugbayError
+from plugbay.load_order import Candidate, dependents, unmet
+from plugbay.plugin import Plugin
+from plugbay.plugin_service import declared_requirements
+from plugbay.settings import variable_name
+
+if TYPE_CHECKING:
+    from plugbay.host import Plugbay
+
+KINDS = {"plugin": "folder", "domain": "domain folder", "package": "package"}
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """Another plugin that this one needs; `problem` is empty when it is there."""
+
+    name: str
+    constraint: str
+    problem: str = ""
+    is_known: bool = True
+
+
+@dataclass(frozen=True)
+class RequirementLine:
+    """A distribution that the plugin declares."""
+
+    text: str
+    is_missing: bool
+
+
+@dataclass(frozen=True)
+class SettingLine:
+    """A setting as it is now, and who decided it."""
+
+    name: str
+    value: str
+    origin: str
+
+
+def description_of(plugin: Plugin) -> str:
+    """The first line of what the plugin's class says about itself."""
+    lines = (plugin.module_class.__doc__ or "").strip().splitlines() if plugin.module_class else []
+    return lines[0] if lines else ""
+
+
+def facts_of(plugin: Plugin) -> dict[str, str]:
+    """The fields of the base class as this plugin has them; only those that say something."""
+    source = plugin.source
+    facts = {"Version": plugin.version, "Kind": KINDS[source.kind]}
+    facts |= {"Package": source.distribution} if source.distribution else {"Found in": str(source.folder)}
+    module = plugin.module or plugin.module_class
+    if module is None:
+        return facts
+    mount = module.module_mount_url
+    facts |= {
+        "Mounted at": (f"/{plugin.name}" if mount is None else mount or "/") if module.module_router else "",
+        "Menu name": module.module_menu_name,
+        "Menu icon": module.module_menu_icon if module.module_menu_name else "",
+        "Menu": (module.module_menu_type or "none") if module.module_menu_name else "",
+        "Scripts": ", ".join(module.extra_js_files),
+        "Style sheets": ", ".join(module.extra_css_files),
+        "Files": str(plugin.folder) if plugin.folder != source.folder else "",
+    }
+    return {label: value for label, value in facts.items() if value}
+
+
+def dependencies_of(host: "Plugbay", plugin: Plugin) -> list[Dependency]:
+    known = {other.name: other.candidate for other in host.modules.loaded()}
+    absent = {other.name: other.state.as_predicate for other in host.modules.all() if other.name not in known}
+    found = []
+    for name, constraint in plugin.depends_on.items():
+        problem = unmet(Candidate(plugin.name, plugin.version, {name: constraint}), known, absent) or ""
+        found.append(Dependency(name, constraint, problem, name in known or name in absent))
+    return found
+
+
+def dependents_of(host: "Plugbay", plugin: Plugin) -> list[str]:
+    """Those that need this plugin, loaded or not."""
+    return dependents(plugin.name, [other.candidate for other in host.modules.all()])
+
+
+def routes_of(host: "Plugbay", plugin: Plugin) -> list[tuple[str, str]]:
+    """Methods and path of each route."""
+    routes = host.modules.routes_of(plugin.name)
+    return [(" ".join(sorted(set(route.methods or {"WS"}) - {"HEAD"})), str(route.path)) for route in routes]
+
+
+def requirements_of(plugin: Plugin) -> tuple[list[RequirementLine], str]:
+    """What it declares, and why that cannot be told."""
+    try:
+        declared = declared_requirements(plugin)
+    except (PlugbayError, PackageNotFoundError, OSError, ValueError) as error:
+        return [], str(error)
+    missing = set(map(str, requirements.missing(declared)))
+    return [RequirementLine(str(need), str(need) in missing) for need in declared], ""
+
+
+def settings_lines(host: "Plugbay", plugin: Plugin) -> list[SettingLine]:
+    found = settings_of(host, plugin)
+    if found is None:
+        return []
+    current, lines = found.current, []
+    for name, shape in shapes_of(found.model).items():
+        value = described(shape, current.values[name]) if name in current.values else "missing"
+        kept = "settings page" if name in current.stored and name not in current.replaced else "default"
+        origin = variable_name(plugin.name, name) if name in current.locked else kept
+        lines.append(SettingLine(name, value, origin))
+    return lines
+
+
+def removal_of(host: "Plugbay", plugin: Plugin) -> str:
+    """What removing would do."""
+    folder = plugin.source.folder
+    if folder is None:
+        package = plugin.source.distribution
+        return f"It is an installed package: it is only disabled. To uninstall it: pip uninstall {package}"
+    if folder.parent not in (host.path_plugins, host.path_modules):
+        return f"{folder} is not directly in a plugin folder: nothing will be deleted."
+    if folder.is_symlink():
+        return f"The link {folder} is deleted; the folder that it leads to stays."
+    return f"The folder {folder} is deleted with all that is in it. This cannot be undone."
