@@ -10,6 +10,10 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from plugbay import Plugbay, Store
 from plugbay.discovery import find_installed
+from plugbay_task_worker.claims import MemoryClaims
+from plugbay_task_worker.embedded import EmbeddedEngine
+from plugbay_task_worker.engine import EngineStats
+from plugbay_task_worker.job import Job
 from task_worker.world import our_threads
 
 PASSWORD = "correct horse battery staple"
@@ -70,3 +74,25 @@ def client_of() -> Iterator[Callable[..., TestClient]]:
 @pytest.fixture
 def admin(host: Plugbay, client_of: Callable[..., TestClient]) -> TestClient:
     return client_of(host)
+
+
+@pytest.fixture
+def stats(clock: FakeClock) -> EngineStats:
+    """An engine with a past: a late task that failed, a job that went well."""
+    engine = EmbeddedEngine(clock, MemoryClaims(), workers=3)
+
+    def fail(job: Job) -> None:
+        clock.advance(2)
+        raise ValueError("no such table")
+
+    engine.every(owner="shop", name="collect", seconds=60, call=fail)
+    engine.handle(owner="shop", name="note", call=lambda job: None)
+    engine.start()
+    clock.advance(90)
+    engine.run_due()
+    engine.wait_idle()
+    engine.submit("shop", "note")
+    engine.wait_idle()
+    engine.stop(0)
+    engine.submit("shop", "note")
+    return engine.stats()

@@ -13,7 +13,17 @@ from plugbay_task_worker.engine import StopReport
 from plugbay_task_worker.job import Job, JobState
 from task_worker.job_conformance import JobConformance
 from task_worker.tick_conformance import TickConformance
-from task_worker.world import PATIENCE_S, Gate, Stoppable, World, opened_at_last, our_threads, recent, task_of
+from task_worker.world import (
+    PATIENCE_S,
+    Gate,
+    Stoppable,
+    World,
+    opened_at_last,
+    our_threads,
+    recent,
+    task_of,
+    wait_until,
+)
 
 
 class EmbeddedWorld(World):
@@ -205,10 +215,7 @@ class TestStopping:
             world.ring()
             assert task_of(engine, "deaf").skipped == 1
         monkeypatch.undo()
-        for thread in threading.enumerate():
-            if thread.name == "task-worker-task-1":
-                thread.join(1)
-        world.settle()
+        wait_until(lambda: not task_of(engine, "deaf").running)
         world.advance(60)
 
         assert deaf.calls == 2

@@ -1,10 +1,7 @@
 import pytest
 from fakes import FakeClock
-from plugbay_task_worker.claims import MemoryClaims
-from plugbay_task_worker.embedded import EmbeddedEngine
 from plugbay_task_worker.engine import EngineStats, JobKindStats
 from plugbay_task_worker.exposition import exposition
-from plugbay_task_worker.job import Job
 from prometheus_client.parser import text_string_to_metric_families
 
 NOTHING = EngineStats(started=True, workers=4, tasks=(), jobs=(), timers=0, queued=0, running=(), recent=())
@@ -17,28 +14,6 @@ def samples(text: str) -> dict[tuple[str, ...], float]:
         for family in text_string_to_metric_families(text)
         for sample in family.samples
     }
-
-
-@pytest.fixture
-def stats(clock: FakeClock) -> EngineStats:
-    """An engine with a past: a late task that failed, a job that went well."""
-    engine = EmbeddedEngine(clock, MemoryClaims(), workers=3)
-
-    def fail(job: Job) -> None:
-        clock.advance(2)
-        raise ValueError("no such table")
-
-    engine.every(owner="shop", name="collect", seconds=60, call=fail)
-    engine.handle(owner="shop", name="note", call=lambda job: None)
-    engine.start()
-    clock.advance(90)
-    engine.run_due()
-    engine.wait_idle()
-    engine.submit("shop", "note")
-    engine.wait_idle()
-    engine.stop(0)
-    engine.submit("shop", "note")
-    return engine.stats()
 
 
 def test_what_tasks_did(stats: EngineStats, clock: FakeClock) -> None:
