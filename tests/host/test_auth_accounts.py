@@ -49,18 +49,18 @@ def test_a_name_is_found_however_it_is_written(accounts: Accounts) -> None:
     assert accounts.find("zoé") == accounts.find("ZOE\u0301") == ada
 
 
-@pytest.mark.parametrize("taken", ["Ada", "ADA", "ada", "Ａda"])
-def test_two_users_cannot_have_names_that_look_alike(accounts: Accounts, taken: str) -> None:
+def test_two_users_cannot_have_names_that_look_alike(accounts: Accounts) -> None:
     accounts.add("Ada", "correct horse", "viewer")
-    with pytest.raises(NameTaken):
-        accounts.add(taken, "correct horse", "viewer")
+    for taken in ("Ada", "ADA", "ada", "Ａda"):
+        with pytest.raises(NameTaken):
+            accounts.add(taken, "correct horse", "viewer")
 
 
-@pytest.mark.parametrize("name", ["", "a:b", "\0", "\ud800", "x" * 100_000])
-def test_an_impossible_name_is_refused_and_found_nowhere(accounts: Accounts, name: str) -> None:
-    assert accounts.find(name) is None
-    with pytest.raises(NameRefused):
-        accounts.add(name, "correct horse", "viewer")
+def test_an_impossible_name_is_refused_and_found_nowhere(accounts: Accounts) -> None:
+    for name in ("", "a:b", "\0", "\ud800", "x" * 100_000):
+        assert accounts.find(name) is None
+        with pytest.raises(NameRefused):
+            accounts.add(name, "correct horse", "viewer")
 
 
 def test_a_role_that_does_not_exist_is_refused(accounts: Accounts) -> None:

@@ -11,6 +11,8 @@ from plugbay.auth.user import User
 from plugbay.store import Store
 from plugbay.store.tables import sessions as table
 
+STEP = 6 * 60 * 60  # seconds; short of what ends an idle session
+
 
 @pytest.fixture
 def accounts(store: Store, clock: FakeClock) -> Accounts:
@@ -52,10 +54,9 @@ def test_each_login_has_an_id_of_its_own(sessions: Sessions, ada: Account) -> No
     assert len({open_one(sessions, ada) for _ in range(20)}) == 20
 
 
-@pytest.mark.parametrize("value", ["", "x", "x" * 43, "\0", "é"])
-def test_no_other_value_is_a_session(sessions: Sessions, ada: Account, value: str) -> None:
+def test_no_other_value_is_a_session(sessions: Sessions, ada: Account) -> None:
     open_one(sessions, ada)
-    assert sessions.find(value) is None
+    assert {sessions.find(value) for value in ("", "x", "x" * 43, "\0", "é")} == {None}
 
 
 def test_what_the_store_knows_is_not_a_cookie(sessions: Sessions, ada: Account, store: Store) -> None:
@@ -91,10 +92,10 @@ def test_a_session_ends_after_a_week_however_it_is_used(
     sessions: Sessions, ada: Account, clock: FakeClock
 ) -> None:
     value = open_one(sessions, ada)
-    for _ in range(LONGEST_S // 3600 - 1):
-        clock.advance(3600)
+    for _ in range(LONGEST_S // STEP - 1):
+        clock.advance(STEP)
         assert sessions.find(value)
-    clock.advance(3600)
+    clock.advance(STEP)
     assert sessions.find(value) is None
 
 

@@ -99,13 +99,12 @@ def test_another_process_counts_along(throttle: Throttle, store: Store, clock: F
     assert wait_of(throttle) == 30
 
 
-@pytest.mark.parametrize("name", ["", "\0", "\ud800", "x" * 10_000, "my-secret-password", "🙂"])
-def test_whatever_is_typed_as_a_name_is_counted_and_not_kept(
-    throttle: Throttle, store: Store, name: str
-) -> None:
-    fail(throttle, 5, Attempt.of(name, "a" * 500))
-    assert wait_of(throttle, Attempt.of(name, "a" * 500)) == 30
+def test_whatever_is_typed_as_a_name_is_counted_but_not_kept(throttle: Throttle, store: Store) -> None:
+    typed = ["", "\0", "\ud800", "x" * 10_000, "my-secret-password", "🙂"]
+    for name in typed:
+        fail(throttle, 5, Attempt.of(name, "a" * 500))
+        assert wait_of(throttle, Attempt.of(name, "a" * 500)) == 30
     with store.connect() as connection:
-        row = connection.execute(sa.select(login_failures)).one()
-    assert len(row.name_key) == 64
-    assert name == "" or name not in row.name_key
+        kept = connection.execute(sa.select(login_failures)).all()
+    assert {len(row.name_key) for row in kept} == {64}
+    assert not any(name in str(kept) for name in typed[1:])

@@ -58,6 +58,9 @@ async def _form(request: Request) -> FormData:
     try:
         with contextlib.suppress(RuntimeError):
             await request.body()
-        return await request.form()
+        form = await request.form()
     except ClientDisconnect:
         raise HTTPException(400, "The connection was closed before the form was complete.") from None
+    if stack := request.scope.get("fastapi_middleware_astack"):
+        stack.push_async_callback(form.close)  # uploaded files end with the request, as FastAPI's own do
+    return form

@@ -12,6 +12,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.types import Scope
 
 from plugbay.auth.answers import bad_csrf_token, missing_role, signed_out_part, unauthorized, whole_response
+from plugbay.auth.body_limit import refuse_large_body
 from plugbay.auth.csrf import CsrfTokens, presented_token
 from plugbay.auth.json_body import refuse_broken_json
 from plugbay.auth.manager import AuthManager
@@ -43,6 +44,7 @@ class Guard(SecurityBase):
     async def __call__(self, request: HTTPConnection) -> None:
         if isinstance(request, Request):
             await self.admit(request)
+            refuse_large_body(request.scope)
             await self._check_body(request)
         else:
             await self._admit_websocket(request)
