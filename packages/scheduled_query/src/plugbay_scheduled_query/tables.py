@@ -1,0 +1,155 @@
+"""The service's tables. A definition and what its executions leave behind are rows of two tables, so that
+an edit and a run that finishes at the same time never overwrite each other."""
+
+import sqlalchemy as sa
+from plugbay import UTCDateTime, new_metadata
+
+metadata = new_metadata()
+
+data_sources = sa.Table(
+    "scheduled_query_sources",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String(100), nullable=False, unique=True),
+    sa.Column("dialect", sa.String(50), nullable=False),
+    sa.Column("secret_url", sa.Text, nullable=False),  # encrypted by the host
+    sa.Column("is_unproven_accepted", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("origin", sa.String(10), nullable=False),  # settings, admin or sample
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("updated_at", UTCDateTime, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+lanes = sa.Table(
+    "scheduled_query_lanes",
+    metadata,
+    sa.Column("source_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("run_id", sa.Integer),  # who runs there now
+    sa.Column("free_at", UTCDateTime),  # from when the next may start
+)
+
+queries = sa.Table(
+    "scheduled_queries",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("query", sa.Text, nullable=False),
+    sa.Column("cron_schedule", sa.String(128), nullable=False),
+    sa.Column("timezone", sa.String(64)),
+    sa.Column("enabled", sa.Boolean, nullable=False),
+    sa.Column("render_type", sa.String(10), nullable=False),
+    sa.Column("metric_config", sa.Text),  # JSON
+    sa.Column(
+        "series_key", sa.String(64), unique=True
+    ),  # hash of metric name and labels; null without a metric
+    sa.Column("source_id", sa.Integer, nullable=False, index=True),
+    sa.Column("timeout", sa.Integer),
+    sa.Column("description", sa.Text, nullable=False, server_default=""),
+    sa.Column("tags", sa.Text, nullable=False, server_default="[]"),  # JSON
+    sa.Column("search_text", sa.Text, nullable=False),  # all that a search looks into, folded
+    sa.Column("version", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("created_by", sa.String(150)),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("updated_by", sa.String(150)),
+    sa.Column("updated_at", UTCDateTime, nullable=False),
+    sa.Column("deleted_at", UTCDateTime),  # hidden at once, its rows go in small steps
+    sa.Column("next_run_at", UTCDateTime),  # null: never by itself (disabled or deleted)
+    sa.Column("last_due_at", UTCDateTime),  # the last time that was claimed: none is claimed twice
+    # what is due in a source, oldest first: a cycle costs what is due, not what exists
+    sa.Index("ix_scheduled_queries_due", "source_id", "next_run_at", "id"),
+    sa.Index("ix_scheduled_queries_next", "next_run_at"),
+    sa.Index("ix_scheduled_queries_deleted", "deleted_at"),
+    sqlite_autoincrement=True,  # the id of a deleted query never comes back
+)
+
+states = sa.Table(
+    "scheduled_query_states",
+    metadata,
+    sa.Column("query_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("last_executed", UTCDateTime),
+    sa.Column("last_status", sa.String(10)),
+    sa.Column("last_error", sa.Text),
+    sa.Column("last_duration_ms", sa.Integer),
+    sa.Column("last_result_id", sa.Integer),  # of the last success
+    sa.Column("last_success_at", UTCDateTime),
+    sa.Column("metric_value", sa.Float),  # the gauge, kept over restarts
+    sa.Column("recent", sa.Text, nullable=False, server_default="[[],[]]"),  # JSON: last values and durations
+    # the dense numbers of the live history rows, of all and of each status: totals need no count
+    sa.Column("first_number", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("last_number", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("first_success", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("last_success", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("first_failed", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("last_failed", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("first_timeout", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("last_timeout", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("changed_at", UTCDateTime, nullable=False, index=True),  # what other nodes have yet to see
+)
+
+runs = sa.Table(
+    "scheduled_query_runs",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    # a query never overlaps itself, and Run Now joins what is running
+    sa.Column("query_id", sa.Integer, nullable=False, unique=True),
+    sa.Column("source_id", sa.Integer, nullable=False, index=True),
+    sa.Column("trigger", sa.String(10), nullable=False),
+    sa.Column("triggered_by", sa.String(150)),
+    sa.Column("due_at", UTCDateTime),
+    sa.Column("missed", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("attempt", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("node", sa.String(40), nullable=False, index=True),
+    sa.Column("claimed_at", UTCDateTime, nullable=False),
+    sa.Column("lease_until", UTCDateTime),  # on PostgreSQL; on SQLite the node's lock file speaks
+    sa.Column("cancelled_by", sa.String(150)),  # somebody wants it to stop, perhaps on another node
+    sqlite_autoincrement=True,
+)
+
+results = sa.Table(
+    "scheduled_query_results",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("query_id", sa.Integer, nullable=False, index=True),
+    sa.Column("columns", sa.Text, nullable=False),  # JSON
+    sa.Column("text", sa.Text, nullable=False),  # JSON: the rows
+    sa.Column("row_count", sa.Integer, nullable=False),
+    sa.Column("preview", sa.Text),  # JSON: the first rows; null when they are all there is
+    sqlite_autoincrement=True,
+)
+
+history = sa.Table(
+    "scheduled_query_history",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("query_id", sa.Integer, nullable=False),
+    sa.Column("number", sa.Integer, nullable=False),  # dense within the query
+    sa.Column("status_number", sa.Integer, nullable=False),  # dense within the query and status
+    sa.Column("executed_at", UTCDateTime, nullable=False),
+    sa.Column("duration_ms", sa.Integer, nullable=False),
+    sa.Column("status", sa.String(10), nullable=False),
+    sa.Column("error_message", sa.Text),
+    sa.Column("result_id", sa.Integer, index=True),
+    sa.Column("metric_value", sa.Float),
+    sa.Column("snapshot", sa.Text),  # JSON: the gauge of this execution
+    sa.Column("due_at", UTCDateTime),
+    sa.Column("missed", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("attempt", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("trigger", sa.String(10), nullable=False),
+    sa.Column("triggered_by", sa.String(150)),
+    sa.Column("truncated", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.UniqueConstraint("query_id", "number"),
+    sa.UniqueConstraint("query_id", "status", "status_number"),
+    sa.UniqueConstraint("query_id", "due_at"),  # one execution for each due time, whatever crashes
+    sa.Index("ix_scheduled_query_history_when", "query_id", "executed_at", "number"),
+    sa.Index("ix_scheduled_query_history_how", "query_id", "status", "executed_at", "status_number"),
+    sa.Index("ix_scheduled_query_history_all", "executed_at", "id"),
+    sa.Index("ix_scheduled_query_history_all_by_status", "status", "executed_at", "id"),
+    sqlite_autoincrement=True,
+)
+
+marks = sa.Table(
+    "scheduled_query_marks",
+    metadata,
+    sa.Column("name", sa.String(50), primary_key=True),  # what was done once: samples made
+    sa.Column("at", UTCDateTime, nullable=False),
+)
