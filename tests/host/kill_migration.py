@@ -1,7 +1,7 @@
-"""A program: for every point of a migration, a process is killed there (-9), and a new one must finish the work.
+"""A program: at every point of a migration a process is killed (-9), and a new one must finish the work.
 
-Usage: kill_migration.py URL FOLDER SCRIPTS; an empty URL is SQLite. Prints the number of points. The parent only
-forks, so that each of the many processes need not import everything anew.
+Usage: kill_migration.py URL FOLDER SCRIPTS; an empty URL is SQLite. Prints the number of points.
+The parent only forks, so that the many processes need not import everything anew.
 """
 
 import os
@@ -13,7 +13,10 @@ from typing import Any
 
 import sqlalchemy as sa
 from plugbay.store import Store
-from plugbay.store import upgrade as _loaded_before_forking  # noqa: F401
+from plugbay.store import upgrade as _alembic_is_loaded_before_forking  # noqa: F401
+
+for name in ("sqlite://", "postgresql+psycopg://"):
+    sa.create_engine(name)  # and so are the drivers
 
 EXPECTED = {
     "SELECT version_num FROM alembic_version_garden": [("0003",)],

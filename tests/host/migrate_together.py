@@ -7,8 +7,12 @@ import os
 import sys
 from pathlib import Path
 
+import sqlalchemy as sa
 from plugbay.store import open_store
-from plugbay.store import upgrade as _loaded_before_forking  # noqa: F401
+from plugbay.store import upgrade as _alembic_is_loaded_before_forking  # noqa: F401
+
+for name in ("sqlite://", "postgresql+psycopg://"):
+    sa.create_engine(name)  # and so are the drivers
 
 
 def child(start: int, url: str, data_dir: Path, scripts: Path) -> None:

@@ -116,7 +116,7 @@ def test_a_failing_step_is_named_and_the_steps_before_it_stay(store: Store, scri
     write_step(scripts, "0001", None, 'op.create_table("beds", sa.Column("id", sa.Integer))')
     line = 'op.create_table("half", sa.Column("id", sa.Integer))'
     write_step(scripts, "0002", "0001", line, 'op.execute("INSERT INTO nowhere VALUES (1)")')
-    with pytest.raises(MigrationFailed, match="Migration 0002 of garden failed: .*nowhere") as failed:
+    with pytest.raises(MigrationFailed, match=r"Migration 0002 of garden failed: .*nowhere") as failed:
         store.migrate("garden", scripts)
     assert "\n" not in str(failed.value)
     assert "beds" in tables(store)

@@ -19,21 +19,21 @@ ENCRYPTION_KEY_FILE = "encryption.key"
 
 def session_secret(configured: str | None, data_dir: Path) -> bytes:
     """The key that signs: the configured one, else a random one, made once and kept in the data directory."""
-    if configured is None:
-        return _kept_key(data_dir / SESSION_SECRET_FILE, lambda: secrets.token_urlsafe(48).encode())
-    if reason := _fault_of_session_secret(configured):
-        raise KeyRefused(variable=SESSION_SECRET_VARIABLE, reason=reason)
-    return configured.encode()
+    if configured is not None:
+        return _checked_secret(configured.encode(), SESSION_SECRET_VARIABLE)
+    path = data_dir / SESSION_SECRET_FILE
+    return _checked_secret(_kept_key(path, lambda: secrets.token_urlsafe(48).encode()), str(path))
 
 
-def _fault_of_session_secret(configured: str) -> str | None:
-    if not configured.strip():
-        return "it is empty; leave it unset to have a key made"
-    if configured == SESSION_SECRET_PLACEHOLDER:
-        return "it is still the placeholder; set a long random value, or leave it unset to have one made"
-    if len(configured.encode()) < SESSION_SECRET_MIN_BYTES:
-        return f"it has fewer than {SESSION_SECRET_MIN_BYTES} bytes"
-    return None
+def _checked_secret(secret: bytes, variable: str) -> bytes:
+    if not secret.strip():
+        raise KeyRefused(variable=variable, reason="it is empty; leave it unset to have a key made")
+    if secret == SESSION_SECRET_PLACEHOLDER.encode():
+        reason = "it is still the placeholder; set a long random value, or leave it unset to have one made"
+        raise KeyRefused(variable=variable, reason=reason)
+    if len(secret) < SESSION_SECRET_MIN_BYTES:
+        raise KeyRefused(variable=variable, reason=f"it has fewer than {SESSION_SECRET_MIN_BYTES} bytes")
+    return secret
 
 
 def encryption_keys(configured: str | None, data_dir: Path) -> list[bytes]:
@@ -42,12 +42,12 @@ def encryption_keys(configured: str | None, data_dir: Path) -> list[bytes]:
 
     if configured is None:
         path = data_dir / ENCRYPTION_KEY_FILE
-        return _checked([_kept_key(path, Fernet.generate_key)], str(path))
+        return _checked_keys([_kept_key(path, Fernet.generate_key)], str(path))
     keys = [part.strip().encode() for part in configured.split(",") if part.strip()]
-    return _checked(keys, ENCRYPTION_KEY_VARIABLE)
+    return _checked_keys(keys, ENCRYPTION_KEY_VARIABLE)
 
 
-def _checked(keys: list[bytes], variable: str) -> list[bytes]:
+def _checked_keys(keys: list[bytes], variable: str) -> list[bytes]:
     from cryptography.fernet import Fernet
 
     if not keys:
@@ -66,6 +66,7 @@ def _kept_key(path: Path, make: Callable[[], bytes]) -> bytes:
     try:
         if not path.exists():
             _make_key(path, make)
+        _warn_of_readers(path)
         return path.read_bytes().strip()
     except OSError as error:
         raise DataDirUnusable(path=path, reason=error.strerror) from error
@@ -76,3 +77,9 @@ def _make_key(path: Path, make: Callable[[], bytes]) -> None:
         if not path.exists():
             write_private_file(path, make() + b"\n")
             log.info("key_made", file=path)
+
+
+def _warn_of_readers(path: Path) -> None:
+    mode = path.stat().st_mode & 0o777
+    if mode & 0o077:
+        log.warning("key_readable_by_others", file=path, mode=f"{mode:o}")

@@ -19,7 +19,7 @@ def make_private_dir(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=PRIVATE_DIR, exist_ok=True)
     except OSError as error:
-        raise DataDirUnusable(path=path, reason=error.strerror) from error
+        raise DataDirUnusable(path=error.filename, reason=error.strerror) from error
 
 
 def make_private_file(path: Path) -> None:

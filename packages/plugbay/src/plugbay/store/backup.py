@@ -4,6 +4,7 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from plugbay.errors import BackupFailed
 from plugbay.private_files import make_private_file, sync_dir
@@ -14,18 +15,17 @@ FOR_POSTGRESQL = "a PostgreSQL store is copied with pg_dump"
 
 def backup_sqlite(source: Path, target: Path) -> None:
     """Copies the store to a new file that is there whole or not at all; a file that exists is left alone."""
-    part = target.with_name(f".{target.name}.part-{os.getpid()}")
     try:
         if target.exists():
             raise FileExistsError(f"{target.name} exists already")
-        make_private_file(part)
-        _copy(source, part)
-        _publish(part, target)
+        # a folder of its own: what SQLite puts beside the copy goes with it, whatever happens
+        with TemporaryDirectory(prefix=".plugbay-backup-", dir=target.parent) as folder:
+            part = Path(folder, "copy")
+            make_private_file(part)
+            _copy(source, part)
+            _publish(part, target)
     except (OSError, sqlite3.Error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise BackupFailed(target=target, reason=reason) from error
-    finally:
-        part.unlink(missing_ok=True)
+        raise BackupFailed(target=target, reason=getattr(error, "strerror", None) or error) from error
 
 
 def _copy(source: Path, part: Path) -> None:

@@ -8,7 +8,7 @@ from plugbay.errors import MigrationsUnclear, StoreNewer
 from plugbay.store.revisions import Revisions, read_revisions
 
 VERSION_TABLE = "alembic_version_{}"
-MODULE_NAME_MAX = 47  # characters: PostgreSQL cuts a table's name after 63
+MODULE_NAME_MAX = 43  # characters: "alembic_version_…_pkc" must fit into PostgreSQL's 63
 
 
 def migrate(writer: sa.Engine, reader: sa.Engine, module: str, scripts: Path) -> None:

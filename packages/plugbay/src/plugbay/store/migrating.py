@@ -56,5 +56,7 @@ def _try_lock(connection: sa.Connection) -> bool:
 @contextmanager
 def _own_connection(writer: sa.Engine) -> Iterator[sa.Connection]:
     with writer.connect() as connection:
-        connection.detach()
-        yield connection
+        try:
+            yield connection
+        finally:
+            connection.invalidate()

@@ -1,0 +1,171 @@
+"""The online copy: whole, of one moment, while others write; never over an existing file."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Self
+
+import pytest
+import sqlalchemy as sa
+from plugbay.errors import BackupFailed
+from plugbay.store import Store, new_metadata, open_store
+
+PAIRS = 2000
+ledger = sa.Table(
+    "ledger",
+    new_metadata(),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("amount", sa.Integer, nullable=False),
+    sa.Column("memo", sa.Text),
+)
+
+
+@pytest.fixture
+def sqlite_store(sqlite_store: Store) -> Store:
+    """A store of some 4 MB in which all amounts sum up to nought after every transaction."""
+    rows = [{"amount": sign, "memo": "x" * 1000} for _ in range(PAIRS) for sign in (1, -1)]
+    with sqlite_store.begin() as connection:
+        ledger.create(connection)
+        connection.execute(sa.insert(ledger), rows)
+    return sqlite_store
+
+
+def ask(path: Path, query: str) -> object:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(query).fetchone()[0]
+
+
+def test_the_copy_is_a_store_like_the_first(sqlite_store: Store, tmp_path: Path) -> None:
+    target = tmp_path / "copy.db"
+    sqlite_store.backup(target)
+    assert ask(target, "PRAGMA integrity_check") == "ok"
+    copy = open_store(f"sqlite:///{target}", tmp_path / "other")
+    with copy.connect() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(ledger)) == 2 * PAIRS
+    copy.close()
+
+
+def test_the_copy_is_one_file_that_only_its_owner_may_read(sqlite_store: Store, tmp_path: Path) -> None:
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    sqlite_store.backup(folder / "copy.db")
+    assert [path.name for path in folder.iterdir()] == ["copy.db"]
+    assert (folder / "copy.db").stat().st_mode & 0o777 == 0o600
+    assert ask(folder / "copy.db", "PRAGMA journal_mode") == "delete"
+
+
+class Writer:
+    """Moves amounts about, without end; counts its transactions."""
+
+    def __init__(self, store: Store) -> None:
+        self.done = 0
+        self._store = store
+        self._moved, self._stop = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._write)
+
+    def _write(self) -> None:
+        while not self._stop.is_set():
+            with self._store.begin() as connection:
+                connection.execute(sa.update(ledger).values(amount=-ledger.c.amount))
+                connection.execute(sa.insert(ledger), [{"amount": 7}, {"amount": -7}])
+            self.done += 1
+            self._moved.set()
+
+    def wait_for_one_more(self) -> None:
+        self._moved.clear()
+        assert self._moved.wait(30)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+def test_a_copy_taken_among_writers_is_of_one_moment(
+    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[int] = []  # how many transactions were finished at each step of the copy
+
+    class InSmallSteps(sqlite3.Connection):
+        def backup(self, target: sqlite3.Connection, **_: object) -> None:  # type: ignore[override]
+            super().backup(target, pages=64, progress=let_the_writer_in)
+
+    def let_the_writer_in(*_: int) -> None:
+        steps.append(writer.done)
+        if len(steps) < 5:
+            writer.wait_for_one_more()
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **{"factory": InSmallSteps, **k}))
+    with Writer(sqlite_store) as writer:
+        sqlite_store.backup(tmp_path / "copy.db")
+    monkeypatch.undo()
+    copy = tmp_path / "copy.db"
+    assert steps[4] >= steps[0] + 4
+    assert ask(copy, "PRAGMA integrity_check") == "ok"
+    assert ask(copy, "SELECT sum(amount) FROM ledger") == 0
+    # the copy is of its first moment, not of its last: it was not begun anew at each of the writer's commits
+    assert ask(copy, f"SELECT count(*) <= {2 * PAIRS + 2 * (steps[0] + 1)} FROM ledger") == 1
+
+
+def test_a_file_that_exists_is_refused_and_left_alone(sqlite_store: Store, tmp_path: Path) -> None:
+    (tmp_path / "copy.db").write_text("precious")
+    with pytest.raises(BackupFailed, match=r"No backup was made at .*copy\.db: copy\.db exists already"):
+        sqlite_store.backup(tmp_path / "copy.db")
+    assert (tmp_path / "copy.db").read_text() == "precious"
+
+
+def test_a_file_that_comes_in_between_is_left_alone(
+    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, link = tmp_path / "copy.db", os.link
+
+    def slow_link(source: Path, to: Path) -> None:
+        target.write_text("precious")
+        link(source, to)
+
+    monkeypatch.setattr(os, "link", slow_link)
+    with pytest.raises(BackupFailed, match="File exists"):
+        sqlite_store.backup(target)
+    assert target.read_text() == "precious"
+
+
+def test_a_folder_that_is_missing_is_named(sqlite_store: Store, tmp_path: Path) -> None:
+    with pytest.raises(BackupFailed, match="No such file or directory"):
+        sqlite_store.backup(tmp_path / "nowhere" / "copy.db")
+
+
+def test_a_copy_that_does_not_fit_leaves_nothing_behind(sqlite_store: Store, tmp_path: Path) -> None:
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    program = """if True:
+        import resource, signal, sys
+        from pathlib import Path
+from typing import Self
+        from plugbay.errors import BackupFailed
+        from plugbay.store.backup import backup_sqlite
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+        try:
+            backup_sqlite(Path(sys.argv[1]), Path(sys.argv[2]))
+        except BackupFailed as error:
+            print(error)
+    """
+    command = [sys.executable, "-c", program, str(sqlite_store.url.database), str(folder / "copy.db")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert said.stdout.startswith(f"No backup was made at {folder / 'copy.db'}:")
+    assert list(folder.iterdir()) == []
+
+
+def test_postgresql_has_a_tool_of_its_own(postgres_url: str, data_dir: Path, tmp_path: Path) -> None:
+    store = Store(postgres_url, data_dir)
+    with pytest.raises(BackupFailed, match="pg_dump"):
+        store.backup(tmp_path / "copy.db")
+    store.close()
