@@ -148,7 +148,6 @@ def test_a_copy_that_does_not_fit_leaves_nothing_behind(sqlite_store: Store, tmp
     program = """if True:
         import resource, signal, sys
         from pathlib import Path
-from typing import Self
         from plugbay.errors import BackupFailed
         from plugbay.store.backup import backup_sqlite
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
