@@ -13,39 +13,15 @@ _UP_HEADER = family_header(UP, "gauge", "Whether the last execution of the query
 _LAST_SUCCESS_HEADER = family_header(LAST_SUCCESS, "gauge", "When the query last succeeded, in Unix time.")
 
 
-class _Family:
-    """All samples of one metric name; queries may share it, and the lowest id gives the help text."""
-
-    def __init__(self) -> None:
-        self._lines: dict[int, tuple[str, str]] = {}
-        self._text: str | None = None
-
-    def put(self, query_id: int, header: str, line: str) -> None:
-        self._lines[query_id] = header, line
-        self._text = None
-
-    def drop(self, query_id: int) -> None:
-        self._lines.pop(query_id, None)
-        self._text = None
-
-    def is_empty(self) -> bool:
-        return not self._lines
-
-    def text(self) -> str:
-        if self._text is None:
-            ordered = sorted(self._lines.items())
-            _, (header, _) = ordered[0]
-            self._text = header + "".join([line for _, (_, line) in ordered])
-        return self._text
-
-
 class GaugeBoard:
     """The latest sample of each query; any thread may write and read."""
 
     def __init__(self, samples: Iterable[Sample] = ()) -> None:
         self._lock = Lock()
         self._names: dict[int, str] = {}
-        self._families: dict[str, _Family] = {}
+        self._families: dict[str, dict[int, tuple[str, str]]] = {}  # header and line of each query
+        self._texts: dict[str, str] = {}  # of each family, in the order of their names
+        self._changed: set[str] = set()
         self._up: dict[int, str] = {}
         self._last_success: dict[int, str] = {}
         self.replace(samples)
@@ -53,7 +29,7 @@ class GaugeBoard:
     def replace(self, samples: Iterable[Sample]) -> None:
         """Forgets everything but these."""
         with self._lock:
-            for kept in (self._names, self._families, self._up, self._last_success):
+            for kept in (self._names, self._families, self._texts, self._up, self._last_success):
                 kept.clear()
             for sample in samples:
                 self._put(sample)
@@ -73,7 +49,8 @@ class GaugeBoard:
     def text(self) -> str:
         """The exposition of all gauges, and beside them of how fresh they are."""
         with self._lock:
-            parts = [self._families[name].text() for name in sorted(self._families)]
+            self._refresh()
+            parts = list(self._texts.values())
             for header, lines in ((_UP_HEADER, self._up), (_LAST_SUCCESS_HEADER, self._last_success)):
                 if lines:
                     parts += [header, *lines.values()]
@@ -85,8 +62,9 @@ class GaugeBoard:
             self._drop_gauge(key)
         if sample.value is not None:
             self._names[key] = sample.metric_name
-            family = self._families.setdefault(sample.metric_name, _Family())
-            family.put(key, _header(sample), sample_line(sample.metric_name, sample.labels, sample.value))
+            line = sample_line(sample.metric_name, sample.labels, sample.value)
+            self._families.setdefault(sample.metric_name, {})[key] = _header(sample), line
+            self._changed.add(sample.metric_name)
         if sample.is_up is not None:
             self._up[key] = sample_line(UP, who, sample.is_up)
         if sample.last_success_at is not None:
@@ -95,9 +73,21 @@ class GaugeBoard:
     def _drop_gauge(self, query_id: int) -> None:
         name = self._names.pop(query_id, None)
         if name is not None:
-            self._families[name].drop(query_id)
-            if self._families[name].is_empty():
-                del self._families[name]
+            del self._families[name][query_id]
+            self._changed.add(name)
+
+    def _refresh(self) -> None:
+        """Writes the families anew that changed since the last scrape."""
+        is_new = not self._changed <= self._texts.keys()
+        for name in self._changed:
+            if family := self._families.get(name):
+                self._texts[name] = _family_text(family)
+            else:
+                self._families.pop(name, None)
+                self._texts.pop(name, None)
+        self._changed.clear()
+        if is_new:
+            self._texts = dict(sorted(self._texts.items()))
 
 
 def exposition(samples: Iterable[Sample]) -> str:
@@ -107,3 +97,9 @@ def exposition(samples: Iterable[Sample]) -> str:
 
 def _header(sample: Sample) -> str:
     return family_header(sample.metric_name, "gauge", gauge_help(sample.query_text))
+
+
+def _family_text(family: dict[int, tuple[str, str]]) -> str:
+    """All samples of one metric name; queries may share it, and the lowest id gives the help text."""
+    ordered = [family[query_id] for query_id in sorted(family)]
+    return ordered[0][0] + "".join([line for _, line in ordered])

@@ -1,0 +1,44 @@
+"""Who is alive: each process is a node, and its runs are taken over when it is gone."""
+
+import fcntl
+import os
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class Node:
+    """This process, for as long as it holds the lock on a file of its own; the system frees a dead one's."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._folder = data_dir / "nodes"
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.id = uuid.uuid4().hex
+        self._file = os.open(self._path(self.id), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def dead(self, nodes: Iterable[str]) -> list[str]:
+        """Those whose lock nobody holds."""
+        return [node for node in nodes if node != self.id and not self._is_alive(node)]
+
+    def close(self) -> None:
+        """Leaves: from now on others may take this node's runs over."""
+        self._path(self.id).unlink(missing_ok=True)
+        os.close(self._file)
+
+    def _is_alive(self, node: str) -> bool:
+        try:
+            file = os.open(self._path(node), os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(file)
+        self._path(node).unlink(missing_ok=True)
+        return False
+
+    def _path(self, node: str) -> Path:
+        return self._folder / f"{node or 'nobody'}.lock"

@@ -1,0 +1,245 @@
+"""Claiming what is due: exactly once, oldest first, no more than can start now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from plugbay import Clock, Store, UTCDateTime
+
+from plugbay_scheduled_query.core.missed import advance
+from plugbay_scheduled_query.core.model import MetricConfig, Run, Trigger
+from plugbay_scheduled_query.repository.rows import Row, metric_of
+from plugbay_scheduled_query.tables import lanes, queries, runs
+
+NOBODY = ""  # the node of runs that were given back
+LEASE = timedelta(seconds=30)  # on PostgreSQL: how long a silent node keeps its runs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimedRun:
+    """A run with all of the definition that its execution needs, as it was when the run was claimed."""
+
+    run: Run
+    source_id: int
+    query_name: str
+    sql: str
+    timeout: int | None
+    metric: MetricConfig | None
+
+    @property
+    def id(self) -> int:
+        return self.run.id
+
+
+_DEFINITION = (
+    queries.c.id.label("query_id"),
+    queries.c.name,
+    queries.c.query,
+    queries.c.source_id,
+    queries.c.timeout,
+    queries.c.metric_config,
+    queries.c.cron_schedule,
+    queries.c.timezone,
+    queries.c.next_run_at,
+)
+_NO_LIVE_RUN = ~sa.exists().where(runs.c.query_id == queries.c.id)
+# a clock that was set back cannot bring a claimed time a second time
+_NEVER_CLAIMED = sa.or_(queries.c.last_due_at.is_(None), queries.c.next_run_at > queries.c.last_due_at)
+_DUE = (
+    sa.select(*_DEFINITION)
+    .where(queries.c.next_run_at <= sa.bindparam("now"), _NO_LIVE_RUN, _NEVER_CLAIMED)
+    .order_by(queries.c.next_run_at, queries.c.id)
+    .limit(sa.bindparam("most"))
+    .with_for_update(skip_locked=True, of=queries)
+)
+_DUE_IN_SOURCE = _DUE.where(queries.c.source_id == sa.bindparam("source"))
+_FREE_LANES = (
+    sa.select(lanes.c.source_id)
+    .where(
+        lanes.c.run_id.is_(None),
+        sa.or_(lanes.c.free_at.is_(None), lanes.c.free_at <= sa.bindparam("now")),
+    )
+    .with_for_update(skip_locked=True)
+)
+_MOVE_ON = (
+    sa.update(queries)
+    .where(queries.c.id == sa.bindparam("b_id"))
+    .values(last_due_at=sa.bindparam("b_due"), next_run_at=sa.bindparam("b_next"))
+)
+_INSERT_RUN = sa.insert(runs).returning(runs.c.id, runs.c.query_id, sort_by_parameter_order=True)
+_TAKE_LANE = (
+    sa.update(lanes).where(lanes.c.source_id == sa.bindparam("b_source")).values(run_id=sa.bindparam("b_run"))
+)
+
+
+class Claims:
+    """The part of the store that says who runs what."""
+
+    def __init__(self, store: Store, clock: Clock, node: str) -> None:
+        self._store = store
+        self._clock = clock
+        self._node = node
+
+    def claim_paced(self, timezone: str) -> list[ClaimedRun]:
+        """At most one run for each source whose lane is free; the lane is theirs until they are recorded."""
+        with self._store.begin() as connection:
+            now = self.now(connection)
+            due: list[Row] = []
+            for (source,) in connection.execute(_FREE_LANES, {"now": now}).all():
+                due += connection.execute(_DUE_IN_SOURCE, {"now": now, "most": 1, "source": source}).all()
+            claimed = self._take(connection, due, now, timezone)
+            if claimed:
+                taken = [{"b_source": item.source_id, "b_run": item.id} for item in claimed]
+                connection.execute(_TAKE_LANE, taken)
+            return claimed
+
+    def claim_batch(self, most: int, timezone: str) -> list[ClaimedRun]:
+        """Up to `most` runs, whatever their source."""
+        with self._store.begin() as connection:
+            now = self.now(connection)
+            due = connection.execute(_DUE, {"now": now, "most": most}).all()
+            return self._take(connection, due, now, timezone)
+
+    def has_due(self) -> bool:
+        """Whether anything is due now; asked without taking the write lock."""
+        query = sa.select(queries.c.id).where(queries.c.next_run_at <= sa.bindparam("now")).limit(1)
+        with self._store.connect() as connection:
+            return connection.execute(query, {"now": self.now(connection)}).first() is not None
+
+    def start_now(self, query_id: int, by: str) -> tuple[ClaimedRun | None, int | None]:
+        """A new manual run; or, when one is under way, the id of that; or neither for an unknown query."""
+        definition = sa.select(*_DEFINITION).where(queries.c.id == query_id, queries.c.deleted_at.is_(None))
+        with self._store.begin() as connection:
+            row = connection.execute(definition).first()
+            if row is None:
+                return None, None
+            now = self.now(connection)
+            values = self._run_values(row, now, Trigger.MANUAL, by=by)
+            insert = (
+                self._store.insert(runs).values(values).on_conflict_do_nothing(index_elements=["query_id"])
+            )
+            run_id = connection.scalar(insert.returning(runs.c.id))
+            if run_id is None:
+                live = sa.select(runs.c.id).where(runs.c.query_id == query_id)
+                return None, connection.scalar(live)
+            return self._claimed(row, values, run_id), None
+
+    def extend_leases(self) -> None:
+        """Says that this node is alive; only PostgreSQL needs to be told."""
+        with self._store.begin() as connection:
+            until = self.now(connection) + LEASE
+            connection.execute(sa.update(runs).where(runs.c.node == self._node).values(lease_until=until))
+
+    def nodes(self) -> set[str]:
+        """The nodes that have runs under way."""
+        with self._store.connect() as connection:
+            return set(connection.scalars(sa.select(runs.c.node).distinct()))
+
+    def take_over(self, dead: Sequence[str] | None) -> list[ClaimedRun]:
+        """The runs of dead nodes (None: whose lease is over), now of this node and one attempt higher."""
+        columns = [runs, *(column for column in _DEFINITION if column.name not in ("query_id", "source_id"))]
+        with self._store.begin() as connection:
+            now = self.now(connection)
+            expired = (runs.c.lease_until < now) | (runs.c.node == NOBODY)
+            lost = expired if dead is None else runs.c.node.in_(dead)
+            select = sa.select(*columns).join(queries, queries.c.id == runs.c.query_id).where(lost)
+            rows = connection.execute(select.with_for_update(skip_locked=True, of=runs)).all()
+            if rows:
+                mine = {"node": self._node, "attempt": runs.c.attempt + 1, "lease_until": now + LEASE}
+                connection.execute(
+                    sa.update(runs).where(runs.c.id.in_([row.id for row in rows])).values(mine)
+                )
+        return [self._claimed(row, {**row._mapping, "attempt": row.attempt + 1}, row.id) for row in rows]
+
+    def release(self, run_ids: Sequence[int]) -> None:
+        """Gives back runs that never began: the next node to look takes them, as the same attempt."""
+        nobodys = {"node": NOBODY, "attempt": runs.c.attempt - 1, "lease_until": None}
+        mine = runs.c.id.in_(run_ids) & (runs.c.node == self._node)
+        with self._store.begin() as connection:
+            connection.execute(sa.update(runs).where(mine).values(nobodys))
+
+    def request_cancel(self, query_id: int, by: str) -> int | None:
+        """Notes on the run of a query that somebody wants it to stop; None when nothing runs."""
+        update = sa.update(runs).where(runs.c.query_id == query_id).values(cancelled_by=by)
+        with self._store.begin() as connection:
+            run_id: int | None = connection.scalar(update.returning(runs.c.id))
+            return run_id
+
+    def cancelled(self) -> dict[int, str]:
+        """The runs of this node that somebody, perhaps on another node, wants to stop."""
+        select = sa.select(runs.c.id, runs.c.cancelled_by).where(
+            runs.c.node == self._node, runs.c.cancelled_by.is_not(None)
+        )
+        with self._store.connect() as connection:
+            return {row.id: row.cancelled_by for row in connection.execute(select)}
+
+    def is_live(self, run_id: int) -> bool:
+        with self._store.connect() as connection:
+            return connection.scalar(sa.select(runs.c.id).where(runs.c.id == run_id)) is not None
+
+    def now(self, connection: sa.Connection) -> datetime:
+        """One clock for all nodes: PostgreSQL's own where they may be on many machines."""
+        if self._store.dialect == "sqlite":
+            return self._clock.now()
+        return connection.execute(sa.select(sa.func.clock_timestamp(type_=UTCDateTime))).scalar_one()
+
+    def _take(
+        self, connection: sa.Connection, due: Sequence[Row], now: datetime, timezone: str
+    ) -> list[ClaimedRun]:
+        if not due:
+            return []
+        moves, values = [], []
+        for row in due:
+            onward = advance(row.cron_schedule, row.timezone or timezone, row.next_run_at, now)
+            moves.append({"b_id": row.query_id, "b_due": row.next_run_at, "b_next": onward.next_run_at})
+            values.append(self._run_values(row, now, Trigger.SCHEDULE, row.next_run_at, onward.missed))
+        connection.execute(_MOVE_ON, moves)
+        ids = connection.execute(_INSERT_RUN, values).all()
+        return [self._claimed(row, value, new.id) for row, value, new in zip(due, values, ids, strict=True)]
+
+    def _run_values(
+        self,
+        row: Row,
+        now: datetime,
+        trigger: Trigger,
+        due_at: datetime | None = None,
+        missed: int = 0,
+        by: str | None = None,
+    ) -> dict[str, Any]:
+        return {
+            "query_id": row.query_id,
+            "source_id": row.source_id,
+            "trigger": trigger.value,
+            "triggered_by": by,
+            "due_at": due_at,
+            "missed": missed,
+            "attempt": 1,
+            "node": self._node,
+            "claimed_at": now,
+            "lease_until": now + LEASE,
+        }
+
+    def _claimed(self, row: Row, values: dict[str, Any], run_id: int) -> ClaimedRun:
+        run = Run(
+            id=run_id,
+            query_id=row.query_id,
+            data_source=str(row.source_id),
+            trigger=Trigger(values["trigger"]),
+            triggered_by=values["triggered_by"],
+            due_at=values["due_at"],
+            missed=values["missed"],
+            attempt=values["attempt"],
+            node=self._node,
+            claimed_at=values["claimed_at"],
+            lease_until=values["lease_until"],
+        )
+        return ClaimedRun(
+            run=run,
+            source_id=row.source_id,
+            query_name=row.name,
+            sql=row.query,
+            timeout=row.timeout,
+            metric=metric_of(row.metric_config),
+        )

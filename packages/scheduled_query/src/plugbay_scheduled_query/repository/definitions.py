@@ -1,0 +1,257 @@
+"""Definitions: made, read, edited with a look at their version, and deleted at once for everybody to see."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from plugbay import Clock, Store
+
+from plugbay_scheduled_query.core.capacity import Load
+from plugbay_scheduled_query.core.draft import Draft, draft_of, starts_afresh
+from plugbay_scheduled_query.core.metric import Series, series_of
+from plugbay_scheduled_query.core.model import Query
+from plugbay_scheduled_query.core.schedule import next_run
+from plugbay_scheduled_query.core.search import ESCAPE, like_patterns, search_text
+from plugbay_scheduled_query.repository.rows import metric_text, query_of
+from plugbay_scheduled_query.tables import data_sources, queries, results, runs, states
+
+Sort = Literal["name", "last_executed", "next_run_at", "last_duration_ms", "last_status", "data_source", "id"]
+Filter = Literal["all", "enabled", "disabled", "failing", "running"]
+
+EXPORT_STEP = 500  # definitions read at a time
+
+
+class VersionConflict(Exception):
+    """Somebody else saved this query meanwhile."""
+
+    def __init__(self, current: Query) -> None:
+        self.current = current
+        who = current.updated_by or "somebody else"
+        super().__init__(f"{who} saved this query meanwhile (it is now version {current.version})")
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Which definitions to show, in which order."""
+
+    search: str = ""
+    only: Filter = "all"
+    data_source: str = ""
+    tag: str = ""
+    sort: Sort = "name"
+    descending: bool = False
+
+
+_JOINED = queries.join(states, states.c.query_id == queries.c.id).join(
+    data_sources, data_sources.c.id == queries.c.source_id
+)
+_RUNNING = sa.exists().where(runs.c.query_id == queries.c.id)
+_COLUMNS = (
+    queries,
+    states,
+    data_sources.c.name.label("data_source"),
+    _RUNNING.label("running"),
+)
+_LIVE = sa.select(*_COLUMNS).select_from(_JOINED).where(queries.c.deleted_at.is_(None))
+_WITH_RESULT = (
+    sa.select(*_COLUMNS, results.c.text.label("last_result"), results.c.columns.label("last_result_key"))
+    .select_from(_JOINED.outerjoin(results, results.c.id == states.c.last_result_id))
+    .where(queries.c.deleted_at.is_(None))
+)
+_ONE = _LIVE.where(queries.c.id == sa.bindparam("id"))
+_ONE_WITH_RESULT = _WITH_RESULT.where(queries.c.id == sa.bindparam("id"))
+_ORDERS: dict[str, Any] = {
+    "name": sa.func.lower(queries.c.name),
+    "last_executed": states.c.last_executed,
+    "next_run_at": queries.c.next_run_at,
+    "last_duration_ms": states.c.last_duration_ms,
+    "last_status": states.c.last_status,
+    "data_source": data_sources.c.name,
+    "id": queries.c.id,
+}
+
+
+class Definitions:
+    """The table of definitions, and beside each what its executions left behind."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def get(self, query_id: int, with_result: bool = False) -> Query | None:
+        """One definition, on request with its latest result."""
+        with self._store.connect() as connection:
+            row = connection.execute(_ONE_WITH_RESULT if with_result else _ONE, {"id": query_id}).first()
+        return query_of(row) if row else None
+
+    def page(self, listing: Listing, offset: int, limit: int) -> tuple[list[Query], int]:
+        """A page of definitions without their results, and how many there are in all."""
+        select = _filtered(_LIVE, listing)
+        order = _ORDERS[listing.sort]
+        order = order.desc().nulls_last() if listing.descending else order.asc().nulls_last()
+        paged = select.order_by(order, queries.c.id).offset(offset).limit(limit)
+        with self._store.connect() as connection:
+            total = connection.scalar(select.with_only_columns(sa.func.count(), maintain_column_froms=True))
+            return [query_of(row) for row in connection.execute(paged)], total or 0
+
+    def by_name(self, name: str) -> Query | None:
+        """The oldest definition of that name."""
+        with self._store.connect() as connection:
+            row = connection.execute(_LIVE.where(queries.c.name == name).order_by(queries.c.id)).first()
+        return query_of(row) if row else None
+
+    def all(self) -> Iterator[Query]:
+        """Every definition, by id, read in steps."""
+        last = 0
+        while True:
+            step = _LIVE.where(queries.c.id > last).order_by(queries.c.id).limit(EXPORT_STEP)
+            with self._store.connect() as connection:
+                found = [query_of(row) for row in connection.execute(step)]
+            yield from found
+            if len(found) < EXPORT_STEP:
+                return
+            last = found[-1].id
+
+    def create(self, draft: Draft, source_id: int, by: str | None, timezone: str) -> Query:
+        now = self._clock.now()
+        due = next_run(draft.cron_schedule, draft.timezone or timezone, now) if draft.enabled else None
+        values = _values(draft, source_id) | {
+            "created_by": by,
+            "created_at": now,
+            "updated_by": by,
+            "updated_at": now,
+            "next_run_at": due,
+        }
+        with self._store.begin() as connection:
+            query_id = connection.execute(
+                sa.insert(queries).values(values).returning(queries.c.id)
+            ).scalar_one()
+            connection.execute(sa.insert(states).values(query_id=query_id, changed_at=now))
+            return query_of(connection.execute(_ONE, {"id": query_id}).one())
+
+    def update(
+        self, query_id: int, draft: Draft, source_id: int, by: str | None, timezone: str, version: int | None
+    ) -> Query | None:
+        """Stores an edit; raises VersionConflict when it was made of another version than the newest."""
+        with self._store.begin() as connection:
+            row = connection.execute(_ONE.with_for_update(of=queries), {"id": query_id}).first()
+            if row is None:
+                return None
+            current = query_of(row)
+            if version is not None and version != current.version:
+                raise VersionConflict(current)
+            self._store_edit(connection, current, draft, source_id, by, timezone)
+            return query_of(connection.execute(_ONE, {"id": query_id}).one())
+
+    def delete(self, query_id: int) -> bool:
+        """Hides a query at once and stops its schedule; its rows go later, in small steps."""
+        gone = {"deleted_at": self._clock.now(), "next_run_at": None, "series_key": None, "enabled": False}
+        live = (queries.c.id == query_id) & queries.c.deleted_at.is_(None)
+        touched = sa.update(states).where(states.c.query_id == query_id).values(changed_at=self._clock.now())
+        with self._store.begin() as connection:
+            found = connection.execute(sa.update(queries).where(live).values(gone)).rowcount > 0
+            connection.execute(touched)
+            return found
+
+    def series_owner(self, series: Series, other_than: int | None = None) -> str | None:
+        """The name of the query that feeds a series."""
+        select = sa.select(queries.c.name).where(queries.c.series_key == series_key(series))
+        if other_than is not None:
+            select = select.where(queries.c.id != other_than)
+        with self._store.connect() as connection:
+            return connection.scalar(select)
+
+    def loads(self, default_timezone: str) -> dict[str, list[Load]]:
+        """What the enabled queries ask of each source."""
+        columns = (queries.c.cron_schedule, queries.c.timezone, states.c.last_duration_ms)
+        select = (
+            sa.select(data_sources.c.name, *columns)
+            .select_from(_JOINED)
+            .where(queries.c.next_run_at.is_not(None))
+        )
+        found: dict[str, list[Load]] = {}
+        with self._store.connect() as connection:
+            for name, cron, timezone, duration in connection.execute(select):
+                found.setdefault(name, []).append(Load(cron, timezone or default_timezone, duration))
+        return found
+
+    def counts(self) -> dict[str, int]:
+        """How many there are, are enabled, and failed last."""
+        failing = sa.func.count().filter(states.c.last_status.in_(("failed", "timeout")))
+        enabled = sa.func.count().filter(queries.c.enabled)
+        select = sa.select(sa.func.count().label("all"), enabled.label("enabled"), failing.label("failing"))
+        with self._store.connect() as connection:
+            row = connection.execute(select.select_from(_JOINED).where(queries.c.deleted_at.is_(None))).one()
+        return dict(row._mapping)
+
+    def _store_edit(
+        self,
+        connection: sa.Connection,
+        current: Query,
+        draft: Draft,
+        source_id: int,
+        by: str | None,
+        timezone: str,
+    ) -> None:
+        now = self._clock.now()
+        values = _values(draft, source_id) | {
+            "updated_by": by,
+            "updated_at": now,
+            "version": current.version + 1,
+        }
+        if not draft.enabled:
+            values["next_run_at"] = None
+        elif starts_afresh(draft_of(current), draft):
+            # after a time that was claimed already, also when the clock was set back since
+            after = max(now, current.last_due_at or now)
+            values["next_run_at"] = next_run(draft.cron_schedule, draft.timezone or timezone, after)
+        connection.execute(sa.update(queries).where(queries.c.id == current.id).values(values))
+        state: dict[str, Any] = {"changed_at": now}
+        if draft.monitor_metric_config != current.monitor_metric_config:
+            state["metric_value"] = None  # another gauge: it waits for a value of its own
+        connection.execute(sa.update(states).where(states.c.query_id == current.id).values(state))
+
+
+def series_key(series: Series) -> str:
+    """A short text that two series share only if they are the same."""
+    name, labels = series
+    return hashlib.sha256(json.dumps([name, sorted(labels)]).encode()).hexdigest()
+
+
+def _values(draft: Draft, source_id: int) -> dict[str, Any]:
+    metric = draft.monitor_metric_config
+    return {
+        "name": draft.name,
+        "query": draft.query,
+        "cron_schedule": draft.cron_schedule,
+        "timezone": draft.timezone,
+        "enabled": draft.enabled,
+        "render_type": draft.render_type.value,
+        "metric_config": metric_text(metric),
+        "series_key": series_key(series_of(metric)) if metric else None,
+        "source_id": source_id,
+        "timeout": draft.timeout,
+        "description": draft.description,
+        "tags": json.dumps(draft.tags, ensure_ascii=False),
+        "search_text": search_text(draft),
+    }
+
+
+def _filtered(select: sa.Select[Any], listing: Listing) -> sa.Select[Any]:
+    for pattern in like_patterns(listing.search):
+        select = select.where(queries.c.search_text.like(pattern, escape=ESCAPE))
+    if listing.data_source:
+        select = select.where(data_sources.c.name == listing.data_source)
+    if listing.tag:
+        tag = json.dumps(listing.tag, ensure_ascii=False)
+        select = select.where(queries.c.tags.contains(tag, autoescape=True))
+    if listing.only == "enabled":
+        return select.where(queries.c.enabled)
+    if listing.only == "disabled":
+        return select.where(~queries.c.enabled)
+    if listing.only == "failing":
+        return select.where(states.c.last_status.in_(("failed", "timeout")))
+    return select.where(_RUNNING) if listing.only == "running" else select

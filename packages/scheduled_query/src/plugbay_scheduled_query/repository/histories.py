@@ -1,0 +1,103 @@
+"""Reading history: any page costs what the first does, and totals need no count."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from plugbay import Store
+
+from plugbay_scheduled_query.core.model import Execution
+from plugbay_scheduled_query.core.paging import NOTHING, NumberRange, numbers_of_page
+from plugbay_scheduled_query.repository.rows import execution_of
+from plugbay_scheduled_query.tables import history, queries, results, states
+
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFilter:
+    """Which executions of one query to show; both ends of the time are included."""
+
+    status: str = ALL
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+_WITH_TEXT = sa.select(
+    history, results.c.text.label("result"), results.c.columns.label("result_key")
+).select_from(history.outerjoin(results, results.c.id == history.c.result_id))
+_WITH_PREVIEW = sa.select(
+    history,
+    sa.func.coalesce(results.c.preview, results.c.text).label("result"),
+    results.c.columns.label("result_key"),
+).select_from(history.outerjoin(results, results.c.id == history.c.result_id))
+
+
+class Histories:
+    """The table of executions."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def page(
+        self, query_id: int, wanted: HistoryFilter, page: int, limit: int, whole: bool = True
+    ) -> tuple[list[Execution], int]:
+        """A page of one query's executions, newest first, and how many there are; `whole` with all rows."""
+        number = history.c.number if wanted.status == ALL else history.c.status_number
+        with self._store.connect() as connection:
+            live = self._live(connection, query_id, wanted)
+            numbers = numbers_of_page(live, page, limit)
+            if not numbers:
+                return [], len(live)
+            select = _filtered(_WITH_TEXT if whole else _WITH_PREVIEW, query_id, wanted)
+            select = select.where(number.between(numbers.lowest, numbers.highest)).order_by(number.desc())
+            return [execution_of(row) for row in connection.execute(select)], len(live)
+
+    def get(self, execution_id: int) -> Execution | None:
+        """One execution with its whole result, unless its query is deleted."""
+        visible = sa.exists().where(queries.c.id == history.c.query_id, queries.c.deleted_at.is_(None))
+        with self._store.connect() as connection:
+            row = connection.execute(_WITH_TEXT.where(history.c.id == execution_id, visible)).first()
+        return execution_of(row) if row else None
+
+    def latest(self, query_id: int) -> Execution | None:
+        """The execution that was recorded last."""
+        found, _ = self.page(query_id, HistoryFilter(), 1, 1)
+        return found[0] if found else None
+
+    def _live(self, connection: sa.Connection, query_id: int, wanted: HistoryFilter) -> NumberRange:
+        """The dense numbers that the filter leaves: an end of time is found by index, not by counting."""
+        name = "number" if wanted.status == ALL else wanted.status
+        ends = sa.select(states.c[f"first_{name}"], states.c[f"last_{name}"]).where(
+            states.c.query_id == query_id
+        )
+        row = connection.execute(ends).first()
+        live = NumberRange(row[0], row[1]) if row else NOTHING
+        if not live or not (wanted.since or wanted.until):
+            return live
+        first = self._edge(connection, query_id, wanted, newest=False)
+        last = self._edge(connection, query_id, wanted, newest=True)
+        return NumberRange(first, last) if first is not None and last is not None else NOTHING
+
+    def _edge(
+        self, connection: sa.Connection, query_id: int, wanted: HistoryFilter, newest: bool
+    ) -> int | None:
+        number = history.c.number if wanted.status == ALL else history.c.status_number
+        order: Sequence[Any] = (history.c.executed_at, number)
+        if newest:
+            order = [column.desc() for column in order]
+        select = _filtered(sa.select(number), query_id, wanted).order_by(*order).limit(1)
+        return connection.scalar(select)
+
+
+def _filtered(select: sa.Select[Any], query_id: int, wanted: HistoryFilter) -> sa.Select[Any]:
+    select = select.where(history.c.query_id == query_id)
+    if wanted.status != ALL:
+        select = select.where(history.c.status == wanted.status)
+    if wanted.since:
+        select = select.where(history.c.executed_at >= wanted.since)
+    if wanted.until:
+        select = select.where(history.c.executed_at <= wanted.until)
+    return select

@@ -1,0 +1,292 @@
+"""Recording finished runs: history, latest result, gauge, counts, lane, in one transaction for many."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from plugbay import Store, get_logger
+
+from plugbay_scheduled_query.core.guard import Rejection
+from plugbay_scheduled_query.core.model import RECENT_KEPT, Execution, Result, Status, Trigger
+from plugbay_scheduled_query.core.paging import NumberRange, numbers_to_prune
+from plugbay_scheduled_query.repository.claims import ClaimedRun
+from plugbay_scheduled_query.tables import history, lanes, results, runs, states
+
+PRUNE_STEP = 200  # history rows that one recording may delete of one query
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """A run that came to its end, with everything that is to be kept of it."""
+
+    claimed: ClaimedRun
+    executed_at: datetime
+    duration_ms: int
+    status: Status
+    error: str | None = None
+    rejection: Rejection | None = None
+    result: Result | None = None
+    preview: str | None = None
+    metric_value: float | None = None
+    snapshot: dict[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How much is kept, and how long a lane rests: the settings that recording needs."""
+
+    enable_history: bool = True
+    limit_history: int = -1
+    history_days: int = -1
+    interval_s: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What became of a finished run in the store; a dropped one belongs to somebody else by now."""
+
+    execution: Execution
+    is_dropped: bool = False
+    lane_free_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class _Plan:
+    """One finished run on its way into the tables."""
+
+    finished: Finished
+    state: dict[str, Any]
+    result_id: int | None = None
+    history_id: int | None = None
+
+
+_LIVE = sa.select(runs.c.id, runs.c.attempt).where(runs.c.id.in_(sa.bindparam("ids", expanding=True)))
+_STATES = sa.select(states).where(states.c.query_id.in_(sa.bindparam("ids", expanding=True)))
+_INSERT_RESULT = sa.insert(results).returning(results.c.id, sort_by_parameter_order=True)
+_INSERT_HISTORY = sa.insert(history).returning(history.c.id, sort_by_parameter_order=True)
+_DELETE_RUNS = sa.delete(runs).where(runs.c.id.in_(sa.bindparam("ids", expanding=True)))
+_FREE_LANE = (
+    sa.update(lanes)
+    .where(lanes.c.run_id == sa.bindparam("b_run"))
+    .values(run_id=None, free_at=sa.bindparam("b_free_at"))
+)
+_UPDATE_STATE = (
+    sa.update(states)
+    .where(states.c.query_id == sa.bindparam("b_query_id"))
+    .values({column.name: sa.bindparam(column.name) for column in states.c if column.name != "query_id"})
+)
+
+
+class Recording:
+    """Writes what finished; what a newer attempt has taken over is dropped."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def record(self, batch: Sequence[Finished], now: datetime, keeping: Keeping) -> list[Recorded]:
+        """Records a group in one transaction; if one of them cannot be recorded, each on its own."""
+        try:
+            return self._record(batch, now, keeping)
+        except sa.exc.IntegrityError:
+            if len(batch) == 1:
+                log.exception("record_refused", run=batch[0].claimed.id)
+                self._forget(batch[0])
+                return [Recorded(_execution(batch[0]), is_dropped=True)]
+            return [recorded for item in batch for recorded in self.record([item], now, keeping)]
+
+    def _record(self, batch: Sequence[Finished], now: datetime, keeping: Keeping) -> list[Recorded]:
+        with self._store.begin() as connection:
+            plans = list(self._live_plans(connection, batch))
+            self._insert_results(connection, plans)
+            if keeping.enable_history and keeping.limit_history != 0:
+                self._insert_history(connection, plans)
+            replaced = [_apply(plan, now) for plan in plans]
+            for plan in plans:
+                self._prune(connection, plan, now, keeping)
+            if plans:
+                rows = [{**plan.state, "b_query_id": plan.state["query_id"]} for plan in plans]
+                connection.execute(_UPDATE_STATE, rows)
+            self._delete_unreferenced(connection, [result_id for result_id in replaced if result_id])
+            free_at = now + timedelta(seconds=keeping.interval_s)
+            freed = self._end_runs(connection, [item.claimed.id for item in batch], plans, free_at)
+        by_run = {plan.finished.claimed.id: plan for plan in plans}
+        return [_recorded(item, by_run.get(item.claimed.id), free_at if freed else None) for item in batch]
+
+    def _live_plans(self, connection: sa.Connection, batch: Sequence[Finished]) -> Iterator[_Plan]:
+        """Those that are still ours: the run exists, and nobody has taken it over since."""
+        live = {
+            row.id: row.attempt
+            for row in connection.execute(_LIVE, {"ids": [item.claimed.id for item in batch]}).all()
+        }
+        wanted = {"ids": [item.claimed.run.query_id for item in batch]}
+        found = {row.query_id: dict(row._mapping) for row in connection.execute(_STATES, wanted).all()}
+        for item in batch:
+            state = found.get(item.claimed.run.query_id)
+            if live.get(item.claimed.id) != item.claimed.run.attempt or state is None:
+                log.warning(
+                    "result_dropped",
+                    query=item.claimed.query_name,
+                    run=item.claimed.id,
+                    attempt=item.claimed.run.attempt,
+                )
+                continue
+            yield _Plan(item, state)
+
+    def _insert_results(self, connection: sa.Connection, plans: list[_Plan]) -> None:
+        with_result = [plan for plan in plans if plan.finished.result]
+        if with_result:
+            rows = [_result_row(plan.finished) for plan in with_result]
+            ids = connection.scalars(_INSERT_RESULT, rows).all()
+            for plan, result_id in zip(with_result, ids, strict=True):
+                plan.result_id = result_id
+
+    def _insert_history(self, connection: sa.Connection, plans: list[_Plan]) -> None:
+        if plans:
+            ids = connection.scalars(_INSERT_HISTORY, [_history_row(plan) for plan in plans]).all()
+            for plan, history_id in zip(plans, ids, strict=True):
+                plan.history_id = history_id
+
+    def _prune(self, connection: sa.Connection, plan: _Plan, now: datetime, keeping: Keeping) -> None:
+        """Deletes what is too much or too old, from the low end, a step at a time."""
+        state = plan.state
+        surplus = numbers_to_prune(
+            NumberRange(state["first_number"], state["last_number"]), keeping.limit_history
+        )
+        last = surplus.highest if surplus else state["first_number"] - 1
+        if keeping.history_days >= 0:
+            last = max(
+                last, self._last_outdated(connection, state, now - timedelta(days=keeping.history_days))
+            )
+        last = min(last, state["first_number"] + PRUNE_STEP - 1)
+        if last >= state["first_number"]:
+            delete_history(connection, state, last)
+
+    def _last_outdated(self, connection: sa.Connection, state: dict[str, Any], before: datetime) -> int:
+        oldest = sa.select(sa.func.max(history.c.number)).where(
+            history.c.query_id == state["query_id"],
+            history.c.executed_at < before,
+            history.c.number < state["first_number"] + PRUNE_STEP,
+        )
+        return connection.scalar(oldest) or 0
+
+    def _delete_unreferenced(self, connection: sa.Connection, result_ids: list[int]) -> None:
+        if result_ids:
+            kept = sa.select(history.c.result_id).where(history.c.result_id.in_(result_ids))
+            gone = results.c.id.in_(result_ids) & results.c.id.not_in(kept)
+            connection.execute(sa.delete(results).where(gone))
+
+    def _end_runs(
+        self, connection: sa.Connection, ids: list[int], plans: list[_Plan], free_at: datetime
+    ) -> bool:
+        live = [plan.finished.claimed.id for plan in plans]
+        if not live:
+            return False
+        connection.execute(_DELETE_RUNS, {"ids": live})
+        freed = connection.execute(_FREE_LANE, [{"b_run": run_id, "b_free_at": free_at} for run_id in live])
+        return freed.rowcount != 0
+
+    def _forget(self, item: Finished) -> None:
+        """Ends a run that can never be recorded, so that its query is not stuck behind it."""
+        with self._store.begin() as connection:
+            connection.execute(_DELETE_RUNS, {"ids": [item.claimed.id]})
+            connection.execute(_FREE_LANE, {"b_run": item.claimed.id, "b_free_at": item.executed_at})
+
+
+def delete_history(connection: sa.Connection, state: dict[str, Any], last: int) -> None:
+    """Deletes the rows up to number `last` with their results, and moves the low ends in `state`."""
+    doomed = (history.c.query_id == state["query_id"]) & (history.c.number <= last)
+    rows = connection.execute(sa.select(history.c.status, history.c.result_id).where(doomed)).all()
+    connection.execute(sa.delete(history).where(doomed))
+    texts = [row.result_id for row in rows if row.result_id and row.result_id != state["last_result_id"]]
+    if texts:
+        connection.execute(sa.delete(results).where(results.c.id.in_(texts)))
+    state["first_number"] = last + 1
+    for row in rows:
+        state[f"first_{row.status}"] += 1
+
+
+def _result_row(item: Finished) -> dict[str, Any]:
+    assert item.result
+    return {
+        "query_id": item.claimed.run.query_id,
+        "columns": json.dumps(item.result.columns, ensure_ascii=False),
+        "text": item.result.text,
+        "row_count": item.result.row_count,
+        "preview": item.preview,
+    }
+
+
+def _history_row(plan: _Plan) -> dict[str, Any]:
+    item, run, state = plan.finished, plan.finished.claimed.run, plan.state
+    state["last_number"] += 1
+    state[f"last_{item.status.value}"] += 1
+    return {
+        "query_id": run.query_id,
+        "number": state["last_number"],
+        "status_number": state[f"last_{item.status.value}"],
+        "executed_at": item.executed_at,
+        "duration_ms": item.duration_ms,
+        "status": item.status.value,
+        "error_message": item.error,
+        "result_id": plan.result_id,
+        "metric_value": item.metric_value,
+        "snapshot": json.dumps(item.snapshot) if item.snapshot else None,
+        "due_at": run.due_at,
+        "missed": run.missed,
+        "attempt": run.attempt,
+        "trigger": run.trigger.value,
+        "triggered_by": run.triggered_by,
+        "truncated": bool(item.result and item.result.truncated),
+    }
+
+
+def _apply(plan: _Plan, now: datetime) -> int | None:
+    """Brings a query's state up to date; returns the result that it no longer shows."""
+    item, state = plan.finished, plan.state
+    values, durations = json.loads(state["recent"])
+    recent = [[*values, item.metric_value][-RECENT_KEPT:], [*durations, item.duration_ms][-RECENT_KEPT:]]
+    state |= {
+        "last_executed": item.executed_at,
+        "last_status": item.status.value,
+        "last_error": item.error,
+        "last_duration_ms": item.duration_ms,
+        "recent": json.dumps(recent),
+        "changed_at": now,
+    }
+    if item.status is not Status.SUCCESS:
+        return None
+    replaced: int | None = state["last_result_id"]
+    state |= {"last_result_id": plan.result_id, "last_success_at": item.executed_at}
+    if item.claimed.metric and item.metric_value is not None:
+        state["metric_value"] = item.metric_value
+    return replaced
+
+
+def _recorded(item: Finished, plan: _Plan | None, lane_free_at: datetime | None) -> Recorded:
+    execution = replace(_execution(item), id=plan.history_id if plan else None)
+    return Recorded(execution, is_dropped=plan is None, lane_free_at=lane_free_at)
+
+
+def _execution(item: Finished) -> Execution:
+    run = item.claimed.run
+    return Execution(
+        scheduled_query_id=run.query_id,
+        executed_at=item.executed_at,
+        duration_ms=item.duration_ms,
+        status=item.status,
+        error_message=item.error,
+        result=item.result.text if item.result else None,
+        result_key=item.result.columns if item.result else (),
+        monitor_metrics_snapshot=item.snapshot,
+        due_at=run.due_at,
+        missed=run.missed,
+        attempt=run.attempt,
+        trigger=Trigger(run.trigger),
+        triggered_by=run.triggered_by,
+        truncated=bool(item.result and item.result.truncated),
+    )

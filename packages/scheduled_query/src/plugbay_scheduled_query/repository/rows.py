@@ -1,0 +1,75 @@
+"""Rows of the tables as values of the core."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from plugbay_scheduled_query.core.model import Execution, MetricConfig, Query, RenderType, Status, Trigger
+
+Row = Any  # SQLAlchemy's own type would name each column's
+
+
+def metric_of(text: str | None) -> MetricConfig | None:
+    return MetricConfig(**json.loads(text)) if text else None
+
+
+def metric_text(metric: MetricConfig | None) -> str | None:
+    return json.dumps(metric.as_json(), ensure_ascii=False) if metric else None
+
+
+def query_of(row: Row) -> Query:
+    """A definition with its state; the result is there only if the row has it."""
+    found: Mapping[str, Any] = row._mapping
+    values, durations = json.loads(row.recent)
+    return Query(
+        id=row.id,
+        name=row.name,
+        query=row.query,
+        cron_schedule=row.cron_schedule,
+        enabled=row.enabled,
+        render_type=RenderType(row.render_type),
+        monitor_metric_config=metric_of(row.metric_config),
+        data_source=row.data_source,
+        timezone=row.timezone,
+        timeout=row.timeout,
+        description=row.description,
+        tags=tuple(json.loads(row.tags)),
+        version=row.version,
+        created_by=row.created_by,
+        created_at=row.created_at,
+        updated_by=row.updated_by,
+        updated_at=row.updated_at,
+        next_run_at=row.next_run_at,
+        last_due_at=row.last_due_at,
+        running=bool(row.running),
+        last_executed=row.last_executed,
+        last_status=Status(row.last_status) if row.last_status else None,
+        last_error=row.last_error,
+        last_duration_ms=row.last_duration_ms,
+        last_result=found.get("last_result"),
+        last_result_key=tuple(json.loads(found.get("last_result_key") or "[]")),
+        recent_values=tuple(values),
+        recent_durations_ms=tuple(durations),
+    )
+
+
+def execution_of(row: Row) -> Execution:
+    """A history row; the result's text is there only if the row has it."""
+    found: Mapping[str, Any] = row._mapping
+    return Execution(
+        id=row.id,
+        scheduled_query_id=row.query_id,
+        executed_at=row.executed_at,
+        duration_ms=row.duration_ms,
+        status=Status(row.status),
+        error_message=row.error_message,
+        result=found.get("result"),
+        result_key=tuple(json.loads(found.get("result_key") or "[]")),
+        monitor_metrics_snapshot=json.loads(row.snapshot) if row.snapshot else None,
+        due_at=row.due_at,
+        missed=row.missed,
+        attempt=row.attempt,
+        trigger=Trigger(row.trigger),
+        triggered_by=row.triggered_by,
+        truncated=row.truncated,
+    )

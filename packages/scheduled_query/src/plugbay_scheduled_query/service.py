@@ -1,0 +1,249 @@
+"""The service: tick, run now, execute, cancel. One execution is told here on one screen."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from plugbay import Clock, get_logger
+
+from plugbay_scheduled_query.core.model import Execution, Trigger
+from plugbay_scheduled_query.execution import Executing, cancelled, interrupted
+from plugbay_scheduled_query.in_flight import InFlight
+from plugbay_scheduled_query.nodes import Node
+from plugbay_scheduled_query.recorder import Recorder
+from plugbay_scheduled_query.repository.claims import ClaimedRun, Claims
+from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
+from plugbay_scheduled_query.settings import Settings
+
+OWNER = "scheduled_query"
+TASK = "collect_execute_scheduled_query"
+JOB = "run"
+PERIOD_S = 60
+URGENT = 100  # what a person waits for goes before what the clock asked for
+BATCH = 64  # runs that a process claims at a time when nothing paces them
+LOOK_S = 0.5  # how soon a cancel from another node is seen, and the end of its run
+ATTEMPTS = 2  # a scheduled run that a crash interrupts runs again once
+BY_A_PERSON = "cancelled by "  # how the reason of a cancel begins; any other comes from the engine
+
+log = get_logger(__name__)
+
+
+class Job(Protocol):
+    """What the engine hands over with a call."""
+
+    @property
+    def payload(self) -> Mapping[str, Any]: ...
+    @property
+    def cancel_reason(self) -> str: ...
+    def on_cancel(self, hook: Callable[[], object]) -> Any: ...
+
+
+class Engine(Protocol):
+    """What the service asks of the task worker."""
+
+    def at(self, *, owner: str, name: str, when: datetime, call: Callable[[Any], object]) -> None: ...
+    def submit_many(
+        self, owner: str, name: str, payloads: Sequence[Mapping[str, Any]], *, priority: int = 0
+    ) -> list[str]: ...
+
+
+class Executor(Protocol):
+    """What can stop a query."""
+
+    def cancel(self, run_id: int, by: str) -> bool: ...
+
+
+@dataclass(frozen=True)
+class RunNow:
+    """What Run Now leads to: an execution, or (None) a run that goes on."""
+
+    run_id: int
+    execution: Execution | None
+
+
+class Service:
+    """Between the clock and the store: claims what is due, has it executed, and sees to what comes after."""
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        node: Node,
+        claims: Claims,
+        recording: Recording,
+        engine: Engine,
+        executing: Executing,
+        executor: Executor,
+        settings: Callable[[], Settings],
+        leases: bool,
+        after: Callable[[Finished, Recorded], None],
+    ) -> None:
+        self._clock = clock
+        self._node = node
+        self._claims = claims
+        self._engine = engine
+        self._executing = executing
+        self._executor = executor
+        self._settings = settings
+        self._leases = leases
+        self._after = after
+        self._runs = InFlight()
+        self._claiming = threading.Lock()
+        self._recorder = Recorder(recording, clock.now, lambda: settings().keeping, self._recorded)
+
+    # what the clock asks for
+
+    def tick(self, job: object = None) -> None:
+        """Each minute: takes over what dead nodes left behind, and starts what is due."""
+        self.recover()
+        self.refill()
+
+    def refill(self, job: object = None) -> None:
+        """Starts as much of what is due as can start now; called whenever a lane or a slot becomes free."""
+        with self._claiming:
+            while self._claims.has_due() and (claimed := self._claim()):
+                self._start(claimed)
+
+    def recover(self) -> None:
+        """Runs again what a dead node had under way; what cannot run again is recorded as failed."""
+        if self._leases:
+            self._claims.extend_leases()
+            lost = self._claims.take_over(None)
+        else:
+            dead = self._node.dead(self._claims.nodes())
+            lost = self._claims.take_over(dead) if dead else []
+        for claimed in lost:
+            log.warning("taken_over", query=claimed.query_name, run=claimed.id, attempt=claimed.run.attempt)
+        self._runs.add(lost)
+        again = [run for run in lost if _may_run_again(run)]
+        for run in lost:
+            if run not in again and self._runs.begin(run.id):
+                self._recorder.submit(interrupted(run, self._clock.now()))
+        self._submit(again)
+
+    # what people ask for
+
+    def run_now(self, query_id: int, by: str, wait_s: float) -> RunNow | None:
+        """Runs a query at once, or joins its run; waits so long for the execution. None: no such query."""
+        claimed, running = self._claims.start_now(query_id, by)
+        if claimed:
+            self._runs.add([claimed])
+            promise = self._runs.promise(claimed.id)
+            self._submit([claimed], URGENT)
+        elif running is None:
+            return None
+        else:
+            promise = self._runs.promise(running)
+        run_id = claimed.id if claimed else running
+        assert run_id is not None
+        if promise is None:
+            self._wait_for_other_node(run_id, wait_s)
+            return RunNow(run_id, None)
+        try:
+            return RunNow(run_id, promise.result(wait_s))
+        except TimeoutError:
+            return RunNow(run_id, None)
+
+    def cancel(self, query_id: int, by: str) -> bool:
+        """Stops the run of a query, wherever it is; False when nothing runs."""
+        run_id = self._claims.request_cancel(query_id, by)
+        if run_id is None:
+            return False
+        self._cancel(run_id, by)
+        return True
+
+    # one execution
+
+    def execute(self, job: Job) -> None:
+        """Guard, run, record; the end of a run that was stopped by the engine is left to the next node."""
+        claimed = self._runs.begin(job.payload["run"])
+        if claimed is None:
+            return  # cancelled before it began
+        with job.on_cancel(lambda: self._executor.cancel(claimed.id, _who(job.cancel_reason))):
+            finished = self._executing.execute(claimed)
+        if job.cancel_reason and not job.cancel_reason.startswith(BY_A_PERSON):
+            self._runs.end(claimed.id, None)
+        else:
+            self._recorder.submit(finished)
+
+    def returned(self, job: Job) -> None:
+        """A run that never began: recorded when a person cancelled it, else given to whoever looks next."""
+        claimed = self._runs.begin(job.payload["run"])
+        if claimed is None:
+            return
+        if job.cancel_reason.startswith(BY_A_PERSON):
+            self._recorder.submit(cancelled(claimed, _who(job.cancel_reason), self._clock.now()))
+        else:
+            self._claims.release([claimed.id])
+            self._runs.end(claimed.id, None)
+
+    def close(self) -> None:
+        """Writes what is finished and leaves; what is not is recovered by the next node."""
+        self._recorder.close()
+        self._node.close()
+
+    @property
+    def running(self) -> int:
+        """Runs of this process between claim and record."""
+        return len(self._runs)
+
+    # inside
+
+    def _claim(self) -> list[ClaimedRun]:
+        settings = self._settings()
+        if settings.interval > 0:
+            return self._claims.claim_paced(settings.timezone)
+        room = max(BATCH, settings.max_parallel) - len(self._runs)
+        return self._claims.claim_batch(room, settings.timezone) if room > 0 else []
+
+    def _start(self, claimed: list[ClaimedRun]) -> None:
+        self._runs.add(claimed)
+        self._submit(claimed)
+        self._look_for_cancels()
+
+    def _submit(self, claimed: list[ClaimedRun], priority: int = 0) -> None:
+        if claimed:
+            self._engine.submit_many(OWNER, JOB, [{"run": run.id} for run in claimed], priority=priority)
+
+    def _recorded(self, group: list[tuple[Finished, Recorded]]) -> None:
+        """After each group commit: tell everybody, free the slots, start what waited for them."""
+        for finished, recorded in group:
+            self._after(finished, recorded)
+            self._runs.end(finished.claimed.id, None if recorded.is_dropped else recorded.execution)
+        free_at = max((item.lane_free_at for _, item in group if item.lane_free_at), default=None)
+        if free_at and free_at > self._clock.now():
+            self._engine.at(owner=OWNER, name=f"lane-{free_at.timestamp()}", when=free_at, call=self.refill)
+        elif len(self._runs) <= BATCH // 2:
+            self.refill()
+
+    def _cancel(self, run_id: int, by: str) -> None:
+        waiting = self._runs.begin(run_id)
+        if waiting:
+            self._recorder.submit(cancelled(waiting, by, self._clock.now()))
+        elif self._runs.has_begun(run_id):
+            self._executor.cancel(run_id, by)
+
+    def _look_for_cancels(self, job: object = None) -> None:
+        """While anything runs here, sees what somebody on another node wants to stop."""
+        if job is not None:
+            for run_id, by in self._claims.cancelled().items():
+                self._cancel(run_id, by)
+        if len(self._runs):
+            soon = self._clock.now() + timedelta(seconds=LOOK_S)
+            self._engine.at(owner=OWNER, name="look-for-cancels", when=soon, call=self._look_for_cancels)
+
+    def _wait_for_other_node(self, run_id: int, wait_s: float) -> None:
+        deadline = time.monotonic() + wait_s
+        while self._claims.is_live(run_id) and time.monotonic() < deadline:
+            time.sleep(LOOK_S)
+
+
+def _may_run_again(claimed: ClaimedRun) -> bool:
+    return claimed.run.trigger is Trigger.SCHEDULE and claimed.run.attempt <= ATTEMPTS
+
+
+def _who(reason: str) -> str:
+    return reason.removeprefix(BY_A_PERSON)

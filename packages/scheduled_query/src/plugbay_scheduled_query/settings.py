@@ -1,0 +1,92 @@
+"""The service's settings: on its settings page, or as environment variables `SCHEDULED_QUERY_<SETTING>`."""
+
+from pydantic import BaseModel, Field, SecretStr, field_validator, model_validator
+
+from plugbay_scheduled_query.core.guard import Rules
+from plugbay_scheduled_query.core.timezones import zone
+from plugbay_scheduled_query.repository.recording import Keeping
+from plugbay_scheduled_query.sources.results import Caps
+
+
+class Settings(BaseModel):
+    """What an operator decides about all queries."""
+
+    notification_on_run: bool = Field(False, description="Send a notification when a query runs.")
+    notification_urls: SecretStr = Field(
+        SecretStr(""), description="Where notifications go: Apprise URLs, separated by spaces or line breaks."
+    )
+    forbidden_keywords: str = Field(
+        "drop,delete,truncate,alter", description="Comma-separated list of blocked SQL keywords."
+    )
+    allowed_functions: str = Field(
+        "",
+        description="Comma-separated list of SQL functions that the guard shall let through.",
+    )
+    interval: int = Field(
+        30,
+        ge=0,
+        le=86_400,
+        description="Minimum interval between query executions of one source, in seconds.",
+    )
+    max_parallel: int = Field(
+        8,
+        ge=1,
+        le=64,
+        description="How many queries run at the same time in each process when interval is 0.",
+    )
+    enable_history: bool = Field(True, description="Record execution history.")
+    limit_history: int = Field(
+        -1, ge=-1, le=10_000_000, description="Maximum history records kept per query; -1 means unlimited."
+    )
+    history_days: int = Field(
+        -1, ge=-1, le=36_500, description="How many days history records are kept; -1 means for ever."
+    )
+    metrics_enabled: bool = Field(True, description="Export metrics.")
+    query_timeout: int = Field(
+        30, ge=1, le=3_600, description="Seconds that a query may take, unless it says otherwise itself."
+    )
+    query_timeout_max: int = Field(
+        300, ge=1, le=86_400, description="The longest time limit that a query may ask for, in seconds."
+    )
+    timezone: str = Field("UTC", description="The time zone of schedules that name none of their own.")
+    default_data_source: str = Field(
+        "", max_length=100, description="The data source of queries that name none of their own."
+    )
+    sources: dict[str, str] = Field(
+        default_factory=dict, description='Data sources by name, such as {"shop": "postgresql://…"} (JSON).'
+    )
+    max_rows: int = Field(10_000, ge=1, le=1_000_000, description="Rows of a result that are kept.")
+    max_columns: int = Field(1_000, ge=1, le=10_000, description="Columns of a result that are kept.")
+    max_cell_bytes: int = Field(65_536, ge=64, le=10_000_000, description="Bytes of a cell that are kept.")
+    max_result_bytes: int = Field(
+        10_000_000, ge=1_000, le=100_000_000, description="Bytes of a result that are kept."
+    )
+
+    @field_validator("timezone")
+    @classmethod
+    def _exists(cls, value: str) -> str:
+        zone(value)
+        return value
+
+    @model_validator(mode="after")
+    def _limits_agree(self) -> "Settings":
+        if self.query_timeout > self.query_timeout_max:
+            raise ValueError("query_timeout must not be above query_timeout_max")
+        return self
+
+    @property
+    def rules(self) -> Rules:
+        """What the guard goes by."""
+        return Rules.from_settings(self.forbidden_keywords, self.allowed_functions)
+
+    @property
+    def caps(self) -> Caps:
+        return Caps(self.max_rows, self.max_columns, self.max_cell_bytes, self.max_result_bytes)
+
+    @property
+    def keeping(self) -> Keeping:
+        return Keeping(self.enable_history, self.limit_history, self.history_days, self.interval)
+
+    def channels(self) -> list[str]:
+        """The Apprise URLs, one by one."""
+        return self.notification_urls.get_secret_value().split()
