@@ -94,8 +94,9 @@ def test_next_times_follow_each_other() -> None:
 @pytest.mark.parametrize(
     ("expression", "words"),
     [
-        ("", "has five fields"),
-        ("   ", "this one has 0"),
+        ("", "a cron expression is needed"),
+        ("   ", "a cron expression is needed"),
+        ("*", "has five fields"),
         ("* * * *", "this one has 4"),
         ("0 * * * * *", "this one has 6"),
         ("60 * * * *", "the minute “60” is not valid: it takes 0 to 59"),

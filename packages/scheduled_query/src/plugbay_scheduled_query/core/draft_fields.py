@@ -60,10 +60,9 @@ def check_enabled(given: Any) -> bool:
 
 def check_render_type(given: Any) -> RenderType:
     """One of the five render types."""
-    try:
-        return RenderType(_text(given))
-    except ValueError:
-        raise FieldRefused(f"must be one of: {', '.join(RenderType)}") from None
+    if given not in list(RenderType):
+        raise FieldRefused(f"must be one of: {', '.join(RenderType)}")
+    return RenderType(given)
 
 
 def check_metric(given: Any) -> MetricConfig | None:

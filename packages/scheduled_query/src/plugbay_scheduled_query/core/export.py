@@ -13,6 +13,7 @@ CHUNK = 32_000  # characters handed on at a time: a line each would cost more th
 # a spreadsheet takes a cell that begins like this for a formula; the wide forms are for East Asian ones
 _FORMULA = re.compile(r"\s*[=+\-@\t\r\n＝＋－＠]")
 _NEEDS_QUOTES = re.compile(r'[",;\t\r\n]|^\s|\s$|^$')
+_PLAIN = re.compile(r"\w(?:[\w .:/-]*\w)?")  # most cells: nothing in them to look at twice
 
 
 def csv_chunks(columns: Sequence[str], text: str) -> Iterator[str]:
@@ -34,10 +35,15 @@ def _csv_line(row: Sequence[object]) -> str:
 
 
 def _csv_cell(cell: object) -> str:
+    if isinstance(cell, str):
+        return cell if _PLAIN.fullmatch(cell) else _quote(_harmless(cell))
     if cell is None:
         return ""
-    text = _harmless(cell) if isinstance(cell, str) else _plain(cell)
-    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, list | dict):
+        return _quote(json.dumps(cell, ensure_ascii=False, default=str))
+    return str(cell)
 
 
 def _harmless(text: str) -> str:
@@ -45,10 +51,8 @@ def _harmless(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) and number_in(text) is None else text
 
 
-def _plain(cell: object) -> str:
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    return json.dumps(cell, ensure_ascii=False, default=str) if isinstance(cell, list | dict) else str(cell)
+def _quote(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
 
 
 def _in_chunks(pieces: Iterable[str]) -> Iterator[str]:

@@ -69,6 +69,8 @@ def _read(expression: str) -> Schedule | str:
     if len(expression) > MAX_LENGTH:
         return f"a cron expression has at most {MAX_LENGTH} characters; this one has {len(expression)}"
     words = expression.split()
+    if not words:
+        return "a cron expression is needed, such as */5 * * * *"
     if len(words) == 1 and words[0].startswith("@"):
         return _read_shorthand(words[0].lower())
     return _read_fields(words)

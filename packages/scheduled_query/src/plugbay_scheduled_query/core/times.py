@@ -16,4 +16,6 @@ def format_utc(moment: datetime | None) -> str | None:
 
 def as_utc(moment: datetime) -> datetime:
     """The same moment in UTC; one without a zone comes from the store and is UTC already."""
+    if moment.tzinfo is UTC:
+        return moment
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
