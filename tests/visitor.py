@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from httpx import Response
+from httpx2 import Response
 
 
 class Visitor(TestClient):
@@ -24,6 +24,6 @@ class Visitor(TestClient):
         assert found, f"{page} has no form"
         return found[1]
 
-    def send(self, path: str, page: str = "/account", **fields: str) -> Response:
+    def submit(self, path: str, page: str = "/account", **fields: str) -> Response:
         """Posts a form of a page, with the page's token."""
         return self.post(path, data={"csrf_token": self.csrf_token(page), **fields})

@@ -1,6 +1,6 @@
 """The users: added, changed and removed here, by pages and command line alike."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -22,12 +22,12 @@ class Account:
     id: int
     name: str
     role: Role
-    password_hash: str
+    password_hash: str = field(repr=False)
     created_at: datetime
     password_changed_at: datetime
 
 
-_COLUMNS = [users.c[field] for field in Account.__dataclass_fields__]
+_COLUMNS = [users.c[name] for name in Account.__dataclass_fields__]
 _BY_NAME = sa.select(*_COLUMNS).where(users.c.name_key == sa.bindparam("name_key"))
 _BY_ID = sa.select(*_COLUMNS).where(users.c.id == sa.bindparam("id"))
 

@@ -9,6 +9,7 @@ from plugbay.auth.errors import TooManyAttempts
 from plugbay.auth.guard import awaitable
 from plugbay.auth.local import LocalAuthManager
 from plugbay.auth.markers import open_to_all, open_to_viewers
+from plugbay.auth.names import MAX_NAME
 from plugbay.auth.origin import refuse_cross_site
 from plugbay.auth.paths import safe_next
 
@@ -35,7 +36,7 @@ def login_router(host: "Plugbay", manager: LocalAuthManager) -> APIRouter:
     router = APIRouter(include_in_schema=False, dependencies=[Depends(open_to_all)])
 
     def form(request: Request, wanted: str, status: int = 200, problem: str = "", name: str = "") -> Response:
-        context = {"next": safe_next(wanted, request), "problem": problem, "username": name}
+        context = {"next": safe_next(wanted, request), "problem": problem, "username": name[:MAX_NAME]}
         return host.templates.response(request, "plugbay/auth/login.html.j2", context, status)
 
     @router.get("/login")
