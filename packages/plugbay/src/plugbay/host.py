@@ -28,6 +28,7 @@ from plugbay.clock import Clock, SystemClock
 from plugbay.config import HostConfig, load_config
 from plugbay.errors import PlugbayError
 from plugbay.events import EventBus
+from plugbay.fingerprints import check_keys
 from plugbay.flash import FlashMiddleware, take_flashes
 from plugbay.health import HealthRegistry, health_router
 from plugbay.home import home_router
@@ -76,7 +77,9 @@ class Plugbay:
 
         # 3. the keys: one signs what browsers carry, one encrypts what is stored
         secret = session_secret(self.config.explicit_session_secret, self.data_dir)
-        self.secrets = Secrets(encryption_keys(_plain(self.config.encryption_key) or None, self.data_dir))
+        keys = encryption_keys(_plain(self.config.encryption_key) or None, self.data_dir)
+        check_keys(self.store, secret, keys)
+        self.secrets = Secrets(keys)
         self.records = PluginRecords(self.store, self.secrets, self.clock)
 
         # 4. the tables that plugins contribute to, each by owner
