@@ -10,6 +10,9 @@ const AXIS_DATES = [ // the format by the distance of two marks, and where the d
   [1, "{HH}:{mm}:{ss}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
 ];
 
+// the primary colour is made for buttons, its lighter and darker twin for lines on the page
+const variable = (tone = "primary") => (tone === "primary" ? "blue" : tone);
+
 // a canvas needs a resolved colour, and Tabler's are oklch(), light-dark() or color-mix(): the browser resolves them
 function colourOf(name, within) {
   const probe = within.appendChild(document.createElement("i"));
@@ -58,18 +61,18 @@ class Chart extends HTMLElement {
       height: this.clientHeight - (legend ? 30 : 0),
       padding: [8, 8, 0, 0],
       cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },
-      legend: { show: legend, markers: { width: 0, fill: (plot, i) => (i ? colourOf(series[i - 1].tone ?? "primary", this) : "transparent") } },
-      scales: { x: { time: true }, y: { range: (plot, low, high) => [Math.min(0, low), (high > 0 ? high * 1.06 : 0) || 1] } },
+      legend: { show: legend, markers: { width: 0, fill: (plot, i) => (i ? colourOf(variable(series[i - 1].tone), this) : "transparent") } },
+      scales: { x: { time: true, ...(kind === "bars" ? { range: halfAStepMore } : {}) }, y: { range: (plot, low, high) => [Math.min(0, low), (high > 0 ? high * 1.06 : 0) || 1] } },
       axes: [
-        { ...axis, grid: { show: false }, values: AXIS_DATES, space: 64 },
+        { ...axis, grid: { show: false }, values: AXIS_DATES, space: 64, size: 42 },
         { ...axis, size: (plot, values) => 16 + 7 * Math.max(4, ...(values ?? []).map(({ length }) => length)), values: (plot, values) => values.map((value) => compact.format(value) + suffix) },
       ],
       series: [{ label: "Time", value: "{YYYY}-{MM}-{DD} {HH}:{mm}" }, ...series.map((one) => this.line(one, kind, suffix))],
     };
   }
 
-  line({ label, tone = "primary", fill = true }, kind, suffix) {
-    const colour = colourOf(tone, this);
+  line({ label, tone, fill = true }, kind, suffix) {
+    const colour = colourOf(variable(tone), this);
     const bars = kind === "bars";
     return {
       label, stroke: colour, width: bars ? 0 : 2, points: { show: false },
@@ -78,6 +81,12 @@ class Chart extends HTMLElement {
       fill: bars ? colour : fill ? (plot) => gradient(plot, colour) : undefined,
     };
   }
+}
+
+// the first and the last bar are as wide as the others
+function halfAStepMore({ data: [t] }, low, high) {
+  const half = t.length > 1 ? (t.at(-1) - t[0]) / (t.length - 1) / 2 : 43200;
+  return [low - half, high + half];
 }
 
 function gradient({ ctx, bbox }, colour) {

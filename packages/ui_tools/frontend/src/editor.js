@@ -44,6 +44,8 @@ class SqlEditor extends HTMLElement {
     if (this.area.classList.contains("is-invalid")) this.view.dom.classList.add("is-invalid");
     this.area.hidden = true;
     this.area.after(this.view.dom);
+    // line numbers are placed by measured heights, which change when the font arrives
+    document.fonts.load('13px "JetBrains Mono Variable"').then(() => this.view?.requestMeasure());
     this.querySelector("[data-format]")?.addEventListener("click", () => this.format());
     for (const label of this.area.labels) label.addEventListener("click", () => this.view.focus());
     this.followSource();

@@ -32,7 +32,7 @@ def gallery_data(now: datetime) -> dict[str, Any]:
         "users": [1180 + round(90 * math.sin(index / 4)) + noise.randint(0, 40) for index in range(29)]
         + [1284],
         "failures": [14, 16, 12, 15, 11, 18, 22, 19, 17, 14, 12, 14, 23],
-        "gaps": [3.1, 2.9, None, None, 3.4, 3.2, 8.9, 3.0, None, 3.3],
+        "gaps": [3.1, 2.9, 3.3, 3.2, None, None, 3.4, 3.2, 4.1, 3.8, 3.0, 2.8, None, 3.0, 3.6, 3.3],
         "moments": [now - timedelta(seconds=seconds) for seconds in (5, 130, 1440, 79_200, 400_000)],
         "later": now + timedelta(seconds=272),
         "message": MESSAGE,

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 
 NONE = "–"
@@ -9,7 +10,7 @@ PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
 SIGNIFICANT_DIGITS = 12  # a float's noise, as in 0.1 + 0.2, begins after the fifteenth
 PLAIN_FLOATS = (1e-4, 1e15)  # outside of these a float is easier to read with an exponent
 COMPACT_FROM = 10_000  # below this the whole number is short enough
-COMPACT_UNITS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K"))
+COMPACT_UNITS = ("", "K", "M", "B", "T")
 MACHINE_INTEGER_BITS = 64
 BYTE_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
@@ -33,21 +34,13 @@ def format_compact(value: object) -> str:
     amount = as_float(value)
     if amount is None or abs(amount) < COMPACT_FROM:
         return format_number(value)
-    # 999,950 would round to "1,000 K"
-    size, unit = next(item for item in COMPACT_UNITS if round(abs(amount) / item[0], 1) >= 1)
-    return f"{_trim(f'{amount / size:,.1f}')} {unit}"
+    return _in_units(amount, COMPACT_UNITS)
 
 
 def format_bytes(count: object) -> str:
     """`1400000` → `1.4 MB`; a kB is 1,000 bytes."""
     size = as_float(count)
-    if size is None:
-        return format_number(count)
-    units = iter(BYTE_UNITS)
-    unit = next(units)
-    while round(abs(size), 1) >= 1000 and unit != BYTE_UNITS[-1]:
-        size, unit = size / 1000, next(units)
-    return f"{_trim(f'{size:,.1f}')} {unit}"
+    return format_number(count) if size is None else _in_units(size, BYTE_UNITS)
 
 
 def format_percent(part: object, decimals: int = 1, *, signed: bool = False) -> str:
@@ -89,6 +82,15 @@ def _format_float(number: float, decimals: int | None) -> str:
     if number and not smallest <= abs(number) < largest:
         return f"{number:.6g}"
     return _trim(f"{Decimal(f'{number:.{SIGNIFICANT_DIGITS}g}'):,f}")
+
+
+def _in_units(amount: float, units: Sequence[str]) -> str:
+    steps = iter(units)
+    unit = next(steps)
+    # rounded, or 999,950 would become "1,000 K"
+    while round(abs(amount), 1) >= 1000 and unit != units[-1]:
+        amount, unit = amount / 1000, next(steps)
+    return f"{_trim(f'{amount:,.1f}')} {unit}"
 
 
 def _trim(text: str) -> str:
