@@ -71,4 +71,6 @@ class Plugin:
         if self.module_class is None:
             return self.source.folder
         given = self.module.module_path if self.module else self.module_class.module_path
-        return Path(given) if given else Path(inspect.getfile(self.module_class)).parent
+        if given:
+            return Path(given)
+        return self.source.folder or Path(inspect.getfile(self.module_class)).parent

@@ -9,12 +9,20 @@ from typing import Any
 
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from plugbay.errors import InvalidConfig
+from plugbay.errors import InvalidConfig, PlugbayError
 from plugbay.logs import get_logger
 
 MASK = "••••••••"
 
 log = get_logger(__name__)
+
+
+class SettingsIncomplete(PlugbayError):
+    """Its settings are not complete ({told}). Enter them on its settings page."""
+
+    def __init__(self, faults: Mapping[str, str]) -> None:
+        self.faults = faults
+        super().__init__(told="; ".join(f"{name}: {rule}" if name else rule for name, rule in faults.items()))
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,8 @@ def _put_aside(
         if name in locked:
             value = MASK if is_secret(model, name) else environment[locked[name]]
             raise InvalidConfig(variable=locked[name], value=value, rule=rule) from None
+    if any(name and name not in usable for name in faults):
+        raise SettingsIncomplete(faults) from None
     # a rule over several fields names none of them: then no stored value can be trusted
     dropped = [name for name in faults if name in usable] or list(usable)
     if not dropped:
@@ -100,7 +110,7 @@ def _put_aside(
                 value={v: environment[v] for k, v in locked.items() if not is_secret(model, k)},
                 rule="; ".join(faults.values()),
             ) from None
-        raise error
+        raise SettingsIncomplete(faults) from None
     for name in dropped:
         del usable[name]
         replaced[name] = faults.get(name, "; ".join(faults.values()))

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from plugbay.admin.settings_form import Current
 from plugbay.errors import PlugbayError
 from plugbay.plugin import Plugin
-from plugbay.settings import load_settings, settings_errors, variable_name
+from plugbay.settings import SettingsIncomplete, load_settings, variable_name
 
 if TYPE_CHECKING:
     from plugbay.host import Plugbay
@@ -33,8 +33,8 @@ def settings_of(host: "Plugbay", plugin: Plugin) -> PluginSettings | None:
     stored = host.records.settings(plugin.name)
     try:
         loaded = load_settings(model, plugin.name, host.environment, stored)
-    except ValidationError as error:
-        return _incomplete(host, plugin, model, stored, settings_errors(error))
+    except SettingsIncomplete as error:
+        return _incomplete(host, plugin, model, stored, error.faults)
     except PlugbayError as error:
         return _incomplete(host, plugin, model, stored, {"": str(error)})
     except Exception as error:  # the plugin's own validator is broken

@@ -66,7 +66,7 @@ def facts_of(plugin: Plugin) -> dict[str, str]:
         "Mounted at": (f"/{plugin.name}" if mount is None else mount or "/") if module.module_router else "",
         "Menu name": module.module_menu_name,
         "Menu icon": module.module_menu_icon if module.module_menu_name else "",
-        "Menu": (module.module_menu_type or "none") if module.module_menu_name else "",
+        "Menu type": (module.module_menu_type or "none") if module.module_menu_name else "",
         "Scripts": ", ".join(module.extra_js_files),
         "Style sheets": ", ".join(module.extra_css_files),
         "Files": str(plugin.folder) if plugin.folder != source.folder else "",

@@ -37,7 +37,8 @@ def plugin_router(site: AdminSite) -> APIRouter:
 def _row(site: AdminSite, plugin: Plugin) -> dict[str, Any]:
     return {
         "plugin": plugin,
-        "kind": overview.KINDS[plugin.source.kind],
+        "source": plugin.source.distribution or overview.KINDS[plugin.source.kind],
+        "has_settings": bool(plugin.module_class and plugin.module_class.module_settings),
         "description": overview.description_of(plugin),
         # of two with one name, the address leads to the first
         "is_double": not _is_listed(site, plugin),

@@ -15,7 +15,8 @@ from plugbay.plugin_service import PluginService
 
 async def typed_fields(request: Request) -> dict[str, str]:
     """The text fields of a form; of several with one name the last counts."""
-    return {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
+    async with request.form() as form:
+        return {name: value for name, value in form.items() if isinstance(value, str)}
 
 
 RESET = "_reset"  # the name of the buttons; no setting begins with an underscore

@@ -101,7 +101,9 @@ def _entries(value: Any) -> list[str]:
 
 
 def _one_line(plain: Any) -> str:
-    return "empty" if plain in (None, "", [], {}) else choice_text(plain)
+    if plain is None:
+        return "not set"
+    return "empty" if plain in ("", [], {}) else choice_text(plain)
 
 
 def _plain(value: Any) -> Any:
