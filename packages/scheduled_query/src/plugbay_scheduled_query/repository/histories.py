@@ -89,7 +89,8 @@ class Histories:
         if newest:
             order = [column.desc() for column in order]
         select = _filtered(sa.select(number), query_id, wanted).order_by(*order).limit(1)
-        return connection.scalar(select)
+        edge: int | None = connection.scalar(select)
+        return edge
 
 
 def _filtered(select: sa.Select[Any], query_id: int, wanted: HistoryFilter) -> sa.Select[Any]:

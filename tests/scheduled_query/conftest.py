@@ -1,0 +1,118 @@
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from fakes import FakeClock
+from plugbay import Store
+from plugbay.store import open_store
+from plugbay_scheduled_query import tables
+from plugbay_scheduled_query.core.draft import Draft
+from plugbay_scheduled_query.core.model import Query, Result, Status
+from plugbay_scheduled_query.repository.claims import ClaimedRun, Claims
+from plugbay_scheduled_query.repository.definitions import Definitions
+from plugbay_scheduled_query.repository.recording import Finished, Recording
+
+MIGRATIONS = Path(tables.__file__).parent / "migrations"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """An empty store of the service, once on each database."""
+    url = "" if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
+    opened = open_store(url, tmp_path / "data")
+    opened.migrate("scheduled_query", MIGRATIONS)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    """Stands at the machine's own time, because PostgreSQL brings its own "now"."""
+    return FakeClock(datetime.now(UTC))
+
+
+@pytest.fixture
+def add_source(store: Store, clock: FakeClock) -> Callable[[str], int]:
+    def add(name: str) -> int:
+        values = {"name": name, "dialect": "sqlite", "secret_url": "x", "origin": "admin"}
+        values |= {"created_at": clock.now(), "updated_at": clock.now()}
+        with store.begin() as connection:
+            insert = sa.insert(tables.data_sources).values(values).returning(tables.data_sources.c.id)
+            source_id = connection.execute(insert).scalar_one()
+            connection.execute(sa.insert(tables.lanes).values(source_id=source_id))
+        return source_id
+
+    return add
+
+
+@pytest.fixture
+def source_id(add_source: Callable[[str], int]) -> int:
+    return add_source("shop")
+
+
+@pytest.fixture
+def definitions(store: Store, clock: FakeClock) -> Definitions:
+    return Definitions(store, clock)
+
+
+@pytest.fixture
+def claims(store: Store, clock: FakeClock) -> Claims:
+    return Claims(store, clock, "node-1")
+
+
+@pytest.fixture
+def recording(store: Store) -> Recording:
+    return Recording(store)
+
+
+@pytest.fixture
+def add_query(definitions: Definitions, source_id: int) -> Callable[..., Query]:
+    def add(name: str = "Orders", source: int | None = None, **fields: Any) -> Query:
+        given = {
+            "name": name,
+            "query": "SELECT 1",
+            "cron_schedule": "* * * * *",
+            "data_source": "shop",
+            **fields,
+        }
+        return definitions.create(Draft(**given), source or source_id, "ada", "UTC")
+
+    return add
+
+
+@pytest.fixture
+def make_due(store: Store, clock: FakeClock) -> Callable[..., datetime]:
+    """Sets the next run of a query to so many seconds ago, on a full minute or not."""
+
+    def due(query: Query, seconds_ago: float = 1) -> datetime:
+        at = clock.now() - timedelta(seconds=seconds_ago)
+        with store.begin() as connection:
+            connection.execute(
+                sa.update(tables.queries).where(tables.queries.c.id == query.id).values(next_run_at=at)
+            )
+        return at
+
+    return due
+
+
+@pytest.fixture
+def finished(clock: FakeClock) -> Callable[..., Finished]:
+    """A finished run, by default a success with one number."""
+
+    def finish(claimed: ClaimedRun, status: str = "success", **fields: Any) -> Finished:
+        result = Result(columns=("n",), text="[[1]]", row_count=1) if status == "success" else None
+        given = {
+            "executed_at": clock.now(),
+            "duration_ms": 5,
+            "result": result,
+            "metric_value": 1.0,
+            **fields,
+        }
+        if status != "success":
+            given |= {"error": "it broke", "metric_value": None}
+        return Finished(claimed=claimed, status=Status(status), **given)
+
+    return finish

@@ -1,0 +1,194 @@
+"""Claiming on real stores: exactly once, oldest first, paced by lanes."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import sqlalchemy as sa
+from plugbay_scheduled_query import tables
+from plugbay_scheduled_query.core.model import Trigger
+from plugbay_scheduled_query.repository.claims import Claims
+from plugbay_scheduled_query.repository.recording import Keeping
+
+
+def test_nothing_due_is_nothing_claimed(claims, add_query):
+    add_query()
+    assert claims.claim_batch(10, "UTC") == []
+    assert claims.claim_paced("UTC") == []
+    assert not claims.has_due()
+
+
+def test_a_due_query_is_claimed_once_and_moves_on(claims, add_query, make_due, definitions, clock):
+    query = add_query()
+    due_at = make_due(query)
+    (claimed,) = claims.claim_batch(10, "UTC")
+    assert claimed.run.due_at == due_at
+    assert (claimed.sql, claimed.run.trigger, claimed.run.attempt) == ("SELECT 1", Trigger.SCHEDULE, 1)
+    assert claims.claim_batch(10, "UTC") == []
+    after = definitions.get(query.id)
+    assert after.running
+    assert after.last_due_at == due_at
+    assert after.next_run_at > clock.now()
+
+
+def test_the_oldest_due_goes_first_and_no_more_than_asked(claims, add_query, make_due):
+    for name, ago in (("late", 10), ("latest", 30), ("just now", 1)):
+        make_due(add_query(name), ago)
+    assert [item.query_name for item in claims.claim_batch(2, "UTC")] == ["latest", "late"]
+
+
+def test_a_query_with_a_live_run_stays_due(claims, add_query, make_due, definitions):
+    query = add_query()
+    claims.start_now(query.id, "ada")
+    due_at = make_due(query)
+    assert claims.claim_batch(10, "UTC") == []
+    assert definitions.get(query.id).next_run_at == due_at
+
+
+def test_times_passed_over_are_counted(claims, add_query, make_due, clock):
+    query = add_query(cron_schedule="* * * * *")
+    make_due(query, 600)
+    (claimed,) = claims.claim_batch(10, "UTC")
+    assert claimed.run.missed in (9, 10)
+
+
+def test_a_time_that_was_claimed_is_not_claimed_again_by_a_clock_set_back(store, claims, add_query, make_due):
+    query = add_query()
+    due_at = make_due(query)
+    claims.claim_batch(10, "UTC")
+    with store.begin() as connection:
+        connection.execute(sa.delete(tables.runs))
+        connection.execute(sa.update(tables.queries).values(next_run_at=due_at))
+    assert claims.claim_batch(10, "UTC") == []
+
+
+def test_in_a_paced_source_one_runs_at_a_time(claims, add_query, make_due):
+    make_due(add_query("first"), 10)
+    make_due(add_query("second"), 5)
+    assert [item.query_name for item in claims.claim_paced("UTC")] == ["first"]
+    assert claims.claim_paced("UTC") == []
+
+
+def test_sources_do_not_wait_for_each_other(claims, add_query, add_source, make_due):
+    make_due(add_query("here"))
+    make_due(add_query("there", add_source("other")))
+    assert {item.query_name for item in claims.claim_paced("UTC")} == {"here", "there"}
+
+
+def test_the_next_starts_no_earlier_than_the_interval_after_the_last_ended(
+    store, claims, recording, add_query, make_due, finished, clock
+):
+    make_due(add_query("first"), 10)
+    make_due(add_query("second"), 5)
+    (first,) = claims.claim_paced("UTC")
+    (recorded,) = recording.record([finished(first)], clock.now(), Keeping(interval_s=30))
+    assert recorded.lane_free_at == clock.now() + timedelta(seconds=30)
+    assert claims.claim_paced("UTC") == []
+    with store.begin() as connection:
+        connection.execute(sa.update(tables.lanes).values(free_at=clock.now() - timedelta(seconds=1)))
+    assert [item.query_name for item in claims.claim_paced("UTC")] == ["second"]
+
+
+def test_run_now_needs_no_lane_and_leaves_the_schedule_alone(claims, add_query, make_due, definitions):
+    first, second = add_query("first"), add_query("second", enabled=False)
+    make_due(first)
+    claims.claim_paced("UTC")
+    claimed, running = claims.start_now(second.id, "ada")
+    assert running is None
+    assert (claimed.run.trigger, claimed.run.triggered_by, claimed.run.due_at) == (
+        Trigger.MANUAL,
+        "ada",
+        None,
+    )
+    assert definitions.get(second.id).next_run_at is None
+
+
+def test_run_now_joins_what_is_running(claims, add_query):
+    query = add_query()
+    first, _ = claims.start_now(query.id, "ada")
+    again, running = claims.start_now(query.id, "bob")
+    assert again is None
+    assert running == first.id
+
+
+def test_run_now_of_an_unknown_or_deleted_query_is_nothing(claims, add_query, definitions):
+    query = add_query()
+    definitions.delete(query.id)
+    assert claims.start_now(query.id, "ada") == (None, None)
+    assert claims.start_now(10_000, "ada") == (None, None)
+
+
+def test_two_hundred_clicks_at_once_make_one_run(store, clock, add_query):
+    query = add_query()
+    nodes = [Claims(store, clock, f"node-{n}") for n in range(4)]
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(lambda n: nodes[n % 4].start_now(query.id, "ada"), range(200)))
+    started = [claimed for claimed, _ in answers if claimed]
+    assert len(started) == 1
+    assert {running for claimed, running in answers if not claimed} == {started[0].id}
+
+
+def test_many_nodes_claim_everything_and_nothing_twice(store, clock, add_query, make_due):
+    for number in range(60):
+        make_due(add_query(f"q{number}"), number + 1)
+    nodes = [Claims(store, clock, f"node-{n}") for n in range(6)]
+
+    def drain(node: Claims) -> list[int]:
+        got: list[int] = []
+        while found := node.claim_batch(5, "UTC"):
+            got += [item.run.query_id for item in found]
+        return got
+
+    with ThreadPoolExecutor(6) as pool:
+        claimed = [query_id for part in pool.map(drain, nodes) for query_id in part]
+    assert len(claimed) == len(set(claimed)) == 60
+
+
+def test_the_runs_of_a_dead_node_are_taken_over_one_attempt_higher(store, claims, clock, add_query, make_due):
+    make_due(add_query())
+    (first,) = claims.claim_batch(1, "UTC")
+    (second,) = Claims(store, clock, "node-2").take_over(["node-1"])
+    assert (second.id, second.run.attempt, second.run.due_at) == (first.id, 2, first.run.due_at)
+    assert Claims(store, clock, "node-3").nodes() == {"node-2"}
+
+
+def test_a_lease_that_is_over_is_taken_over_and_one_that_is_not_stays(
+    store, claims, clock, add_query, make_due
+):
+    make_due(add_query())
+    claims.claim_batch(1, "UTC")
+    other = Claims(store, clock, "node-2")
+    assert other.take_over(None) == []
+    with store.begin() as connection:
+        connection.execute(sa.update(tables.runs).values(lease_until=clock.now() - timedelta(seconds=60)))
+    assert len(other.take_over(None)) == 1
+
+
+def test_leases_are_extended_for_this_node_only(store, claims, clock, add_query, make_due):
+    make_due(add_query())
+    claims.claim_batch(1, "UTC")
+    with store.begin() as connection:
+        connection.execute(sa.update(tables.runs).values(lease_until=None))
+    Claims(store, clock, "node-2").extend_leases()
+    with store.connect() as connection:
+        assert connection.scalar(sa.select(tables.runs.c.lease_until)) is None
+    claims.extend_leases()
+    with store.connect() as connection:
+        assert connection.scalar(sa.select(tables.runs.c.lease_until)) > clock.now()
+
+
+def test_a_run_that_was_given_back_keeps_its_attempt(store, claims, clock, add_query, make_due):
+    make_due(add_query())
+    (first,) = claims.claim_batch(1, "UTC")
+    claims.release([first.id])
+    (again,) = Claims(store, clock, "node-2").take_over([""])
+    assert again.run.attempt == 1
+
+
+def test_a_cancel_is_seen_by_the_node_that_runs(store, claims, clock, add_query):
+    query = add_query()
+    assert claims.request_cancel(query.id, "ada") is None
+    claimed, _ = claims.start_now(query.id, "ada")
+    other = Claims(store, clock, "node-2")
+    assert other.request_cancel(query.id, "bob") == claimed.id
+    assert claims.cancelled() == {claimed.id: "bob"}
+    assert other.cancelled() == {}
