@@ -1,0 +1,150 @@
+"""MariaDB and MySQL: one statement in a read-only transaction, stopped from a second connection."""
+
+import contextlib
+from typing import Any
+
+import pymysql
+from pymysql.constants import CLIENT, FIELD_TYPE
+from pymysql.converters import conversions
+from pymysql.cursors import SSCursor
+
+from ..values import JsonText, NumberText, iso_text
+from ..wkb import geometry_text
+from .mysql_account import TABLES_SQL, test_account
+from .session import (
+    CANCEL_LIMIT_S,
+    CONNECT_LIMIT_S,
+    SCHEMA_COLUMN_LIMIT,
+    Answer,
+    Params,
+    Report,
+    SourceError,
+    StaleSessionError,
+    Table,
+    group_columns,
+)
+
+COM_RESET_CONNECTION = 0x1F
+TIMEOUT_ERRORS = {1969, 3024}  # MariaDB's max_statement_time, MySQL's max_execution_time
+
+
+def _integer(raw: bytes) -> int:
+    return int.from_bytes(raw, "big")
+
+
+# dates stay text, because 0000-00-00 and 839 hours are values here
+_CONVERSIONS: Any = {
+    **conversions,
+    FIELD_TYPE.BIT: _integer,
+    FIELD_TYPE.DATE: str,
+    FIELD_TYPE.DATETIME: iso_text,
+    FIELD_TYPE.DECIMAL: NumberText,
+    FIELD_TYPE.GEOMETRY: geometry_text,
+    FIELD_TYPE.JSON: JsonText,
+    FIELD_TYPE.NEWDECIMAL: NumberText,
+    FIELD_TYPE.TIME: str,
+    FIELD_TYPE.TIMESTAMP: iso_text,
+}
+
+
+class MysqlSession:
+    """A session that is reset by the protocol's own command after each statement."""
+
+    is_watched = False
+    limits_address_space = True
+    ends_with_client = False
+
+    def __init__(self, params: Params) -> None:
+        self._params = params
+        self._connection: Any = _connect(params, CONNECT_LIMIT_S)
+        self._connection._read_timeout = None
+        self._limit = _limit_setting(self._connection)
+        self._cursor: Any = None
+        self._is_clean = True
+        self._is_midway = False
+
+    def begin(self, timeout_s: float) -> None:
+        try:
+            self._command(f"SET NAMES utf8mb4, SESSION {self._limit.format(timeout_s)}")
+            self._command("START TRANSACTION READ ONLY")
+        except (pymysql.OperationalError, pymysql.InterfaceError, OSError):
+            raise StaleSessionError from None
+
+    def _command(self, sql: str) -> None:
+        self._connection.query(sql)
+
+    def execute(self, sql: str) -> Answer:
+        self._is_clean = False
+        cursor = self._cursor = self._connection.cursor(SSCursor)
+        cursor.execute(sql)
+        if cursor.description is None:
+            raise SourceError("the statement returns no rows")
+        return Answer([str(column[0]) for column in cursor.description], self._fetch)
+
+    def _fetch(self, count: int) -> list[Any]:
+        rows = list(self._cursor.fetchmany(count))
+        self._is_midway, self._is_clean = bool(rows), not rows
+        return rows
+
+    def cancel(self) -> None:
+        with contextlib.closing(_connect(self._params, CANCEL_LIMIT_S)) as second:
+            second.query(f"KILL QUERY {int(self._connection.thread_id())}")
+
+    def is_timeout(self, error: Exception) -> bool:
+        return isinstance(error, pymysql.MySQLError) and bool(error.args) and error.args[0] in TIMEOUT_ERRORS
+
+    def reset(self) -> bool:
+        if not self._is_clean:
+            return False  # in mid-result, or after an error: a new session is the sure way
+        self._connection._execute_command(COM_RESET_CONNECTION, b"")
+        self._connection._read_ok_packet()
+        return True
+
+    def close(self) -> None:
+        if self._is_midway:
+            with contextlib.suppress(pymysql.MySQLError, OSError):
+                self.cancel()
+        if self._cursor is not None:
+            _abandon(self._cursor)
+        self._connection._force_close()
+
+    def tables(self) -> list[Table]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(TABLES_SQL, (SCHEMA_COLUMN_LIMIT,))
+            return group_columns(cursor.fetchall())
+
+    def self_test(self) -> Report:
+        return test_account(self._connection)
+
+
+def _connect(params: Params, limit_s: float) -> Any:
+    return pymysql.connect(
+        **params.values["connect"],
+        charset="utf8mb4",
+        autocommit=True,
+        conv=_CONVERSIONS,
+        connect_timeout=limit_s,
+        read_timeout=limit_s,
+        local_infile=False,
+        client_flag=CLIENT.CAPABILITIES & ~CLIENT.MULTI_STATEMENTS & ~CLIENT.LOCAL_FILES,
+        program_name="plugbay",
+    )
+
+
+def _limit_setting(connection: Any) -> str:
+    if "MariaDB" in connection.get_server_info():
+        return "max_statement_time = {0:.3f}"
+    return "max_execution_time = {0:.3f} * 1000"
+
+
+def _abandon(cursor: Any) -> None:
+    # left alone, a cursor reads its result to the end before it goes, however long that is
+    result, cursor._result = cursor._result, None
+    if result is not None:
+        result.unbuffered_active = False
+    cursor.connection = None
+
+
+def open_session(params: Params) -> MysqlSession:
+    """A new session."""
+    return MysqlSession(params)

@@ -1,0 +1,164 @@
+"""PostgreSQL: one statement over the extended protocol, in a read-only transaction that is rolled back."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+from psycopg import generators, pq
+from psycopg.adapt import AdaptersMap, Transformer
+from psycopg.rows import tuple_row
+
+from .postgresql_account import TABLES_SQL, refuse_own_store, test_account
+from .postgresql_values import adapters, register_lenient_text
+from .session import (
+    CANCEL_LIMIT_S,
+    CONNECT_LIMIT_S,
+    SCHEMA_COLUMN_LIMIT,
+    Answer,
+    Params,
+    Report,
+    SourceError,
+    StaleSessionError,
+    Table,
+    group_columns,
+)
+
+IDLE_GRACE_S = 5  # after the time limit: a runner that hangs in mid-result does not hold its transaction
+CHECKS_CONNECTION_SINCE = 140000
+CHUNKED_ROWS_SINCE = 170000
+CHUNK_ROWS = 20  # few, because a chunk is held whole, however long its cells are
+
+_ROWS = (pq.ExecStatus.SINGLE_TUPLE, pq.ExecStatus.TUPLES_CHUNK, pq.ExecStatus.TUPLES_OK)
+_ALWAYS = {
+    "application_name": "plugbay",
+    "client_encoding": "UTF8",
+    "keepalives_idle": 10,
+    "tcp_user_timeout": CONNECT_LIMIT_S * 1000,  # ms: a peer that vanished is noticed
+}
+
+
+class PostgresqlSession:
+    """A session that runs each statement as if it were the first."""
+
+    is_watched = False
+    limits_address_space = True
+    ends_with_client = True
+
+    def __init__(self, params: Params) -> None:
+        self._connection = _connect(params)
+        try:
+            refuse_own_store(self._connection, params.values.get("store"))
+            self._settings = _settings(self._connection)
+        except BaseException:
+            self.close()
+            raise
+
+    def begin(self, timeout_s: float) -> None:
+        limit = max(1, int(timeout_s * 1000))
+        idle = limit + IDLE_GRACE_S * 1000
+        limits = {"statement_timeout": limit, "idle_in_transaction_session_timeout": idle, **self._settings}
+        lines = (f"SET LOCAL {name} = {value}" for name, value in limits.items())
+        try:
+            self._connection.execute("; ".join(("BEGIN READ ONLY", *lines)))
+        except psycopg.OperationalError:
+            raise StaleSessionError from None
+
+    def execute(self, sql: str) -> Answer:
+        results = self._send(sql)
+        first = next(results, None)
+        if first is None:
+            raise SourceError("the statement is empty")
+        if first.status not in _ROWS:
+            raise SourceError("the statement returns no rows")
+        names = [(first.fname(i) or b"").decode("utf-8", "replace") for i in range(first.nfields)]
+        batches = self._load(first, results)
+        return Answer(names, lambda count: next(batches, ()))
+
+    def _send(self, sql: str) -> Iterator[pq.abc.PGresult]:
+        link = self._connection.pgconn
+        link.send_query_params(sql.encode(), None)  # unlike execute(): the extended protocol, one statement
+        if pq.version() >= CHUNKED_ROWS_SINCE:
+            link.set_chunked_rows_mode(CHUNK_ROWS)
+        else:
+            link.set_single_row_mode()
+        self._connection.wait(generators.send(link))
+        while (result := self._connection.wait(generators.fetch(link))) is not None:
+            if result.status == pq.ExecStatus.FATAL_ERROR:
+                raise psycopg.errors.error_from_result(result, encoding="utf-8")
+            yield result
+            if result.status == pq.ExecStatus.COPY_OUT:
+                return
+
+    def _load(self, result: pq.abc.PGresult, rest: Iterator[pq.abc.PGresult]) -> Iterator[list[Any]]:
+        transformer = Transformer(self._connection)
+        transformer.set_pgresult(result)
+        yield transformer.load_rows(0, result.ntuples, tuple_row_maker)
+        for following in rest:
+            transformer.set_pgresult(following, set_loaders=False)
+            yield transformer.load_rows(0, following.ntuples, tuple_row_maker)
+
+    def cancel(self) -> None:
+        self._connection.cancel_safe(timeout=CANCEL_LIMIT_S)
+
+    def is_timeout(self, error: Exception) -> bool:
+        return isinstance(error, psycopg.errors.QueryCanceled) and "statement timeout" in str(error)
+
+    def reset(self) -> bool:
+        if self._is_midway():
+            return False  # a new session is cheaper than reading to the end
+        self._connection.execute("ROLLBACK")
+        self._connection.execute("DISCARD ALL")
+        return True
+
+    def close(self) -> None:
+        if self._is_midway():
+            with contextlib.suppress(psycopg.Error):
+                self.cancel()
+        self._connection.close()
+
+    def _is_midway(self) -> bool:
+        return self._connection.pgconn.transaction_status == pq.TransactionStatus.ACTIVE
+
+    def tables(self) -> list[Table]:
+        return group_columns(self._connection.execute(TABLES_SQL, (SCHEMA_COLUMN_LIMIT,)))
+
+    def self_test(self) -> Report:
+        return test_account(self._connection)
+
+
+def tuple_row_maker(values: Any) -> tuple[Any, ...]:
+    """Rows stay tuples."""
+    return tuple(values)
+
+
+def _connect(params: Params) -> "psycopg.Connection[Any]":
+    options = {**_ALWAYS, **params.values["connect"], "connect_timeout": CONNECT_LIMIT_S}
+    connection = psycopg.connect(
+        **options, autocommit=True, prepare_threshold=None, row_factory=tuple_row, context=_Context()
+    )
+    if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+        register_lenient_text(connection.adapters)
+    return connection
+
+
+class _Context:
+    """What psycopg calls an adapt context: the loaders that a connection starts with."""
+
+    connection = None
+
+    @property
+    def adapters(self) -> AdaptersMap:
+        return adapters()
+
+
+def _settings(connection: "psycopg.Connection[Any]") -> dict[str, str]:
+    settings = {"datestyle": "ISO", "extra_float_digits": "1"}
+    if connection.info.server_version >= CHECKS_CONNECTION_SINCE:
+        settings["client_connection_check_interval"] = "1000"  # ms: a runner that is gone ends its query
+    return settings
+
+
+def open_session(params: Params) -> PostgresqlSession:
+    """A new session, refused when it could read the product's own tables."""
+    return PostgresqlSession(params)

@@ -1,0 +1,85 @@
+"""The frames that parent and runner exchange: one byte of kind, four of length, then the payload."""
+
+import json
+import select
+import socket
+import struct
+import time
+from enum import IntEnum
+from typing import Any
+
+HEADER = struct.Struct("<BI")
+FRAME_LIMIT = 16 * 1024 * 1024  # bytes: a longer frame means that the other side is not in its right mind
+RECEIVE_BYTES = 256 * 1024
+
+
+class Kind(IntEnum):
+    """What a frame says; a request comes from the parent, all else but `CANCEL` from the runner."""
+
+    REQUEST = 1
+    CANCEL = 2
+    READY = 16
+    CONNECTING = 17
+    STARTED = 18
+    ROWS = 19
+    END = 20
+
+
+class ProtocolError(Exception):
+    """The other side sent something that is no frame."""
+
+
+def pack(kind: Kind, payload: bytes = b"") -> bytes:
+    """One frame as bytes."""
+    return HEADER.pack(kind, len(payload)) + payload
+
+
+def pack_json(kind: Kind, value: Any) -> bytes:
+    """One frame whose payload is a JSON value."""
+    return pack(kind, json.dumps(value, separators=(",", ":")).encode("ascii"))
+
+
+class FrameReader:
+    """Reads whole frames from a socket, however they are split on the way."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._buffer = bytearray()
+        self._poll = select.poll()
+        self._poll.register(channel, select.POLLIN)
+
+    def read(self, deadline: float | None = None) -> tuple[int, bytes] | None:
+        """The next frame, or None when the other side is gone; TimeoutError at the (monotonic) deadline."""
+        while (frame := self._take()) is None:
+            self._await_data(deadline)
+            data = self._receive()
+            if not data:
+                return None
+            self._buffer += data
+        return frame
+
+    def _take(self) -> tuple[int, bytes] | None:
+        if len(self._buffer) < HEADER.size:
+            return None
+        kind, length = HEADER.unpack_from(self._buffer)
+        if length > FRAME_LIMIT:
+            raise ProtocolError
+        end = HEADER.size + length
+        if len(self._buffer) < end:
+            return None
+        payload = bytes(self._buffer[HEADER.size : end])
+        del self._buffer[:end]
+        return kind, payload
+
+    def _await_data(self, deadline: float | None) -> None:
+        if deadline is None:
+            return
+        left = deadline - time.monotonic()
+        if not self._poll.poll(max(left, 0) * 1000):
+            raise TimeoutError
+
+    def _receive(self) -> bytes:
+        try:
+            return self._channel.recv(RECEIVE_BYTES)
+        except ConnectionError:
+            return b""

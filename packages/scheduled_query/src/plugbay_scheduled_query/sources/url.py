@@ -1,0 +1,122 @@
+"""A source's URL: its parts, its masked form, and how a masked one gets its secrets back."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, unquote
+
+from .dialects.session import SourceError
+from .target import MASK
+
+_URL = re.compile(
+    r"(?P<scheme>[A-Za-z][A-Za-z0-9+._-]*)://"
+    r"(?:(?P<username>[^:/?@]*)(?::(?P<password>[^@]*))?@)?"
+    r"(?P<host>\[[^\]/?@]*\]|[^:/?@\[]*)(?::(?P<port>[0-9]*))?"
+    r"(?:/(?P<database>[^?]*))?(?:\?(?P<query>.*))?",
+    re.DOTALL,
+)
+_REFERENCE = re.compile(r"(?P<kind>env|file):(?P<name>[^\s].*)")
+_SECRET_NAME = re.compile(r"pass|pwd|secret|token|api_?key", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class SourceUrl:
+    """The decoded parts of a URL."""
+
+    scheme: str
+    username: str | None
+    password: str | None
+    host: str | None
+    port: int | None
+    database: str
+    options: tuple[tuple[str, str], ...]
+
+
+def parse_url(url: str) -> SourceUrl:
+    """The parts of a URL; SourceError when it is none, in words that repeat nothing of it."""
+    found = _match(url)
+    port = found["port"]
+    if port and not 0 < int(port) < 65536:
+        raise SourceError("the port in the URL is not a port number")
+    return SourceUrl(
+        found["scheme"].lower(),
+        _decode(found["username"]),
+        _decode(found["password"]),
+        _decode(found["host"].strip("[]")) or None,
+        int(port) if port else None,
+        _decode(found["database"]) or "",
+        tuple(parse_qsl(found["query"] or "", keep_blank_values=True)),
+    )
+
+
+def reference_of(text: str) -> tuple[str, str] | None:
+    """`("env", NAME)` or `("file", PATH)` when the text is a reference to a secret kept elsewhere."""
+    found = _REFERENCE.fullmatch(text)
+    if found is None or found["name"].startswith("//"):
+        return None
+    return found["kind"], found["name"]
+
+
+def mask_url(url: str) -> str:
+    """The URL fit to be shown: passwords replaced, references left, because they hold no secret."""
+    if reference_of(url):
+        return url
+    return _replace(url, [MASK] * len(_secret_spans(url)))
+
+
+def keep_secrets(url: str, stored: str) -> str:
+    """A URL that came back masked, with the secrets of the stored one; they never move to another server."""
+    if reference_of(url) or MASK not in [_cut(url, span) for span in _secret_spans(url)]:
+        return url
+    if reference_of(stored) or _server(url) != _server(stored):
+        raise SourceError("the server or user has changed: enter the password again")
+    old = {name: stored[start:end] for name, start, end in _secret_spans(stored)}
+    new = [_kept(name, url[start:end], old) for name, start, end in _secret_spans(url)]
+    return _replace(url, new)
+
+
+def _kept(name: str, value: str, old: dict[str, str]) -> str:
+    if value != MASK:
+        return value
+    if name not in old:
+        raise SourceError("there is no stored password to keep: enter it")
+    return old[name]
+
+
+def _server(url: str) -> tuple[str, str | None, str | None, int | None]:
+    parts = parse_url(url)
+    return parts.scheme.partition("+")[0], parts.username, parts.host, parts.port
+
+
+def _match(url: str) -> re.Match[str]:
+    found = _URL.fullmatch(url)
+    if found is None:
+        raise SourceError(
+            "this is not a URL of the form dialect://user:password@host:port/database"
+            " (an @, : or / in user or password must be written as %40, %3A, %2F)"
+        )
+    return found
+
+
+def _secret_spans(url: str) -> list[tuple[str, int, int]]:
+    """(name, start, end) of each secret that stands in the URL itself, from left to right."""
+    found = _match(url)
+    spans = [("", *found.span("password"))] if found["password"] else []
+    for option in re.finditer(r"(?P<name>[^=&]+)=(?P<value>[^&]*)", found["query"] or ""):
+        if option["value"] and _SECRET_NAME.search(option["name"]):
+            start = found.start("query")
+            spans.append((option["name"], start + option.start("value"), start + option.end("value")))
+    return [span for span in spans if reference_of(unquote(_cut(url, span))) is None]
+
+
+def _cut(url: str, span: tuple[str, int, int]) -> str:
+    return url[span[1] : span[2]]
+
+
+def _replace(url: str, values: list[str]) -> str:
+    for (_, start, end), value in reversed(list(zip(_secret_spans(url), values, strict=True))):
+        url = url[:start] + value + url[end:]
+    return url
+
+
+def _decode(text: str | None) -> str | None:
+    return None if text is None else unquote(text)
