@@ -111,7 +111,7 @@ class TestTokens:
         assert "never" in ada.get("/account").text
         clock.advance(3600)
         Visitor(host.app).get("/metrics", headers={"Authorization": f"Bearer {token}"})
-        assert '<time datetime="2026-11-15T13:00:00Z"' in ada.get("/account").text
+        assert 'datetime="2026-11-15T13:00:00Z"' in ada.get("/account").text
 
     def test_a_revoked_token_is_dead_at_once(self, ada: Visitor) -> None:
         token = make_token(ada, "scraper")

@@ -103,7 +103,8 @@ class Plugbay:
 
         # 6. middleware, which acts on our own routes only
         app.add_middleware(FlashMiddleware, secret=secret)
-        app.add_middleware(SecurityMiddleware)
+        # an application's own login may stand elsewhere: leaving by our form must be able to end there
+        app.add_middleware(SecurityMiddleware, form_action="'self' https:" if auth_manager else "'self'")
 
         # 7. the host's own routes, after those of the application
         app.state.plugbay = self

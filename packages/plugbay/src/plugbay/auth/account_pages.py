@@ -7,6 +7,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
 from plugbay.auth.accounts import Account
+from plugbay.auth.browsers import browser_name
 from plugbay.auth.errors import AccountError, PasswordRefused, TooManyAttempts
 from plugbay.auth.ids import RowId
 from plugbay.auth.local import LocalAuthManager, address_of
@@ -49,6 +50,7 @@ def account_router(host: "Plugbay", manager: LocalAuthManager) -> APIRouter:
         context = {
             "tokens": manager.tokens.of_user(user.id),
             "sessions": manager.sessions.of_user(user.id),
+            "browser_name": browser_name,
             "least": MIN_PASSWORD,
             "errors": {},
             **more,
