@@ -13,6 +13,8 @@ import pytest
 import sqlalchemy as sa
 from plugbay.errors import BackupFailed
 from plugbay.store import Store, new_metadata, open_store
+from plugbay.store.backup import backup_store
+from plugbay.store.urls import sqlite_url
 
 PAIRS = 2000
 ledger = sa.Table(
@@ -149,11 +151,13 @@ def test_a_copy_that_does_not_fit_leaves_nothing_behind(sqlite_store: Store, tmp
         import resource, signal, sys
         from pathlib import Path
         from plugbay.errors import BackupFailed
-        from plugbay.store.backup import backup_sqlite
+        from plugbay.store.backup import backup_store
+        from plugbay.store.urls import sqlite_url
+        url = sqlite_url(Path(sys.argv[1]))
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
         try:
-            backup_sqlite(Path(sys.argv[1]), Path(sys.argv[2]))
+            backup_store(url, Path(sys.argv[2]))
         except BackupFailed as error:
             print(error)
     """
@@ -168,3 +172,39 @@ def test_postgresql_has_a_tool_of_its_own(postgres_url: str, data_dir: Path, tmp
     with pytest.raises(BackupFailed, match="pg_dump"):
         store.backup(tmp_path / "copy.db")
     store.close()
+
+
+def test_a_store_that_is_not_there_is_named_and_not_made(tmp_path: Path) -> None:
+    missing = tmp_path / "data" / "plugbay.db"
+    with pytest.raises(BackupFailed, match=f"there is no store at {missing}"):
+        backup_store(sqlite_url(missing), tmp_path / "copy.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_of_an_older_version_is_copied_as_it_is(data_dir: Path, tmp_path: Path) -> None:
+    old = Store("", data_dir)  # the file alone, without a single table
+    backup_store(old.url, tmp_path / "copy.db")
+    old.close()
+    assert ask(tmp_path / "copy.db", "SELECT count(*) FROM sqlite_master") == 0
+
+
+def plugbay_backup(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).with_name("plugbay")), "backup", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_the_command_copies_a_store_that_is_in_use(
+    sqlite_store: Store, data_dir: Path, tmp_path: Path
+) -> None:
+    with sqlite_store.begin() as connection:
+        connection.execute(sa.insert(ledger).values(amount=1000))
+        done = plugbay_backup(tmp_path / "copy.db", "--data-dir", data_dir)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert ask(tmp_path / "copy.db", "SELECT sum(amount) FROM ledger") == 0
+
+
+def test_the_command_says_in_one_line_why_it_did_not(tmp_path: Path) -> None:
+    done = plugbay_backup(tmp_path / "copy.db", "--data-dir", tmp_path / "nowhere")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "there is no store at" in done.stderr

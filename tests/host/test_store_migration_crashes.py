@@ -45,9 +45,10 @@ def test_of_processes_that_start_at_once_one_migrates_and_all_go_on(
 
 
 STALL = """if True:
-    import logging, sys
+    import logging, signal, sys
     from pathlib import Path
     from plugbay.store import Store
+    signal.alarm(120)  # seconds: nobody is left behind, whatever becomes of the test
     logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
     Store(sys.argv[1], Path(sys.argv[2])).migrate("garden", Path(sys.argv[3]))
     print("done", flush=True)

@@ -32,6 +32,7 @@ LOG_FORMAT = "%(asctime)s %(levelname)-7s %(name)s %(message)s"
 def serve(host: str, port: int, root_path: str, log_level: str, data_dir: Path | None) -> None:
     """Serve Plugbay and all plugins that are found."""
     logging.basicConfig(level=log_level.upper(), format=LOG_FORMAT, stream=sys.stderr)
+    logging.getLogger("alembic").setLevel(logging.WARNING)  # the store reports each migration itself
     from plugbay import server
     from plugbay.application import create_app
 

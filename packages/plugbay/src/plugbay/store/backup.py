@@ -1,4 +1,7 @@
-"""An online copy of a SQLite store: one moment of it, taken while others go on writing."""
+"""An online copy of a SQLite store: one moment of it, taken while others go on writing.
+
+The target is there whole or not at all, and a file that exists is left alone.
+"""
 
 import os
 import sqlite3
@@ -6,15 +9,25 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import sqlalchemy as sa
+
 from plugbay.errors import BackupFailed
 from plugbay.private_files import make_private_file, sync_dir
 
 PAGES_PER_STEP = 1024  # 4 MB: between two steps a Ctrl-C is heard
-FOR_POSTGRESQL = "a PostgreSQL store is copied with pg_dump"
 
 
-def backup_sqlite(source: Path, target: Path) -> None:
-    """Copies the store to a new file that is there whole or not at all; a file that exists is left alone."""
+def backup_store(url: sa.URL, target: Path) -> None:
+    """Copies the store at this URL, opened by others or not, as it is: without migrating it first."""
+    if url.get_backend_name() != "sqlite":
+        raise BackupFailed(target=target, reason="a PostgreSQL store is copied with pg_dump")
+    assert url.database is not None
+    if not Path(url.database).is_file():
+        raise BackupFailed(target=target, reason=f"there is no store at {url.database}")
+    _backup_sqlite(Path(url.database), target)
+
+
+def _backup_sqlite(source: Path, target: Path) -> None:
     try:
         if target.exists():
             raise FileExistsError(f"{target.name} exists already")

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from plugbay.errors import BackupFailed
 from plugbay.private_files import make_private_dir
-from plugbay.store.backup import FOR_POSTGRESQL, backup_sqlite
+from plugbay.store.backup import backup_store
 from plugbay.store.failures import busy_by_name
 from plugbay.store.migrate import migrate
 from plugbay.store.postgresql import open_postgresql
@@ -77,10 +76,7 @@ class Store:
 
     def backup(self, target: Path) -> None:
         """Copies a SQLite store to a new file, as it is at this moment, while others go on writing."""
-        if self.dialect != "sqlite":
-            raise BackupFailed(target=target, reason=FOR_POSTGRESQL)
-        assert self.url.database is not None
-        backup_sqlite(Path(self.url.database), target)
+        backup_store(self.url, target)
 
     def ping(self) -> None:
         """Raises a named error when the store does not answer."""
