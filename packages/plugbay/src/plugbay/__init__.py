@@ -3,14 +3,23 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from plugbay.flash import FlashMessage, flash  # not lazily: the room would take the place of the function
+
 if TYPE_CHECKING:
-    from plugbay.auth import AuthManager, CurrentUser, User, open_to_all, refuse_cross_site_get, require_role
+    from plugbay.auth import (
+        AuthManager,
+        CurrentUser,
+        User,
+        open_to_all,
+        open_to_viewers,
+        refuse_cross_site_get,
+        require_role,
+    )
     from plugbay.base_module import BaseModule
     from plugbay.clock import Clock, SystemClock
     from plugbay.config import HostConfig
     from plugbay.errors import InvalidConfig, OperatorError, PlugbayError, PluginRefused, SecretUnreadable
     from plugbay.events import Event, EventBus
-    from plugbay.flash import FlashMessage, flash
     from plugbay.host import Plugbay
     from plugbay.logs import get_logger
     from plugbay.plugin_service import PluginService
@@ -40,18 +49,26 @@ __all__ = [
     "get_logger",
     "new_metadata",
     "open_to_all",
+    "open_to_viewers",
     "refuse_cross_site_get",
     "require_role",
 ]
 
 _ROOMS = {
-    "auth": ["AuthManager", "CurrentUser", "User", "open_to_all", "refuse_cross_site_get", "require_role"],
+    "auth": [
+        "AuthManager",
+        "CurrentUser",
+        "User",
+        "open_to_all",
+        "open_to_viewers",
+        "refuse_cross_site_get",
+        "require_role",
+    ],
     "base_module": ["BaseModule"],
     "clock": ["Clock", "SystemClock"],
     "config": ["HostConfig"],
     "errors": ["InvalidConfig", "OperatorError", "PlugbayError", "PluginRefused", "SecretUnreadable"],
     "events": ["Event", "EventBus"],
-    "flash": ["FlashMessage", "flash"],
     "host": ["Plugbay"],
     "logs": ["get_logger"],
     "plugin_service": ["PluginService"],
