@@ -1,5 +1,7 @@
 """The service's settings: on its settings page, or as environment variables `SCHEDULED_QUERY_<SETTING>`."""
 
+from typing import Any
+
 from pydantic import BaseModel, Field, SecretStr, field_validator, model_validator
 
 from plugbay_scheduled_query.core.guard import Rules
@@ -52,7 +54,7 @@ class Settings(BaseModel):
     default_data_source: str = Field(
         "", max_length=100, description="The data source of queries that name none of their own."
     )
-    sources: dict[str, str] = Field(
+    sources: dict[str, Any] = Field(
         default_factory=dict, description='Data sources by name, such as {"shop": "postgresql://…"} (JSON).'
     )
     max_rows: int = Field(10_000, ge=1, le=1_000_000, description="Rows of a result that are kept.")

@@ -59,7 +59,7 @@ class Pool:
             if child is not None:
                 child.dialect, child.key, child.number = dialect, key, child.number + 1
                 self._busy.add(child)
-                if self._shortage() > 0:
+                if len(self._idle) < self._ahead:
                     self._keeper_wanted.notify()
             return child
 
@@ -137,17 +137,16 @@ class Pool:
         self._dying[child] = time.monotonic() + FAREWELL_S
         self._keeper_wanted.notify()
 
-    def _shortage(self) -> int:
-        """How many runners are missing; negative: none, and some could go."""
-        free = [child.dialect for child in self._idle]
-        unserved = 0
+    def _unserved(self) -> tuple[int, list[Child]]:
+        """How many of those who wait no idle runner fits, and the idle ones that nobody waits for."""
+        free, unserved = list(self._idle), 0
         for dialect in self._wanted:
-            fitting = next((found for found in (dialect, None) if found in free), "")
-            if fitting == "":
-                unserved += 1
+            fitting = [child for child in free if child.dialect in (dialect, None)]
+            if fitting:
+                free.remove(fitting[-1])
             else:
-                free.remove(fitting)
-        return max(unserved, self._ahead - len(free))
+                unserved += 1
+        return unserved, free
 
     def _keep(self) -> None:
         with self._changed:
@@ -157,17 +156,19 @@ class Pool:
                 self._let_idle_go()
                 if self.is_closed and not self._busy and not self._dying:
                     return
-                if not self.is_closed and self._shortage() > 0 and self._make_room():
+                if not self.is_closed and self._has_place_for_one():
                     self._start_one()
                 else:
                     self._keeper_wanted.wait(self._pause())
 
-    def _make_room(self) -> bool:
+    def _has_place_for_one(self) -> bool:
+        unserved, free = self._unserved()
         if len(self._idle) + len(self._busy) < self._most:
-            return True
-        # all places are taken: whoever waits for a dialect goes before an idle runner of another
-        if self._wanted and self._idle and self._shortage() > 0:
-            self._let_die(self._idle.pop(0))
+            return unserved > 0 or len(free) < self._ahead
+        if unserved and free:
+            # all places are taken: an idle runner of another dialect goes
+            self._idle.remove(free[0])
+            self._let_die(free[0])
             return True
         return False
 

@@ -1,0 +1,117 @@
+"""May this text be sent to this database? Each step can refuse; only what passes all is allowed."""
+
+from functools import cache
+
+from .cache import VerdictCache
+from .calls import dangerous, reject_calls, unknown_calls
+from .characters import reject_characters
+from .dialects import Dialect
+from .dialects.duckdb import DUCKDB
+from .dialects.mysql import MYSQL
+from .dialects.other import other
+from .dialects.postgresql import POSTGRESQL
+from .dialects.sqlite import SQLITE
+from .endless import reject_endless
+from .forms import Form
+from .keywords import reject_keywords
+from .lexis import NotSql, scan
+from .plain import plain_text
+from .statements import reject_words, single_statement
+from .tokens import Token
+from .tree import reject_tree
+from .verdict import Allowed, Rejection, Rules, Verdict
+
+_DIALECTS = {"sqlite": SQLITE, "postgresql": POSTGRESQL, "mysql": MYSQL, "mariadb": MYSQL, "duckdb": DUCKDB}
+_verdicts = VerdictCache(4096)
+
+
+def check(sql: str, dialect: str, rules: Rules = Rules()) -> Verdict:  # noqa: B008 — it is frozen
+    """Whether the text only reads, in the words of this database (SQLAlchemy's name for it); never raises."""
+    return _verdicts.get(sql, dialect, rules, lambda: judge(sql, _dialect(dialect), rules))
+
+
+def judge(sql: str, dialect: Dialect, rules: Rules) -> Verdict:
+    """The steps, in order: characters, keywords, then the statement."""
+    return (
+        reject_characters(sql, rules.max_length)
+        or reject_keywords(sql, rules.forbidden_keywords)
+        or _reject_texts(sql, dialect)
+        or _judge_readings(sql, dialect, rules)
+    )
+
+
+@cache
+def _dialect(name: str) -> Dialect:
+    return _DIALECTS.get(name) or other(name)
+
+
+def _reject_texts(sql: str, dialect: Dialect) -> Rejection | None:
+    for text in dialect.refused_texts:
+        if text in sql:
+            return Rejection("comment", f"{text} … */ is run as SQL by some versions; leave it out.", text)
+    return None
+
+
+def _judge_readings(sql: str, dialect: Dialect, rules: Rules) -> Verdict:
+    """A server's settings can make it read the same text in another way; no way may do harm."""
+    usual = scan(sql, dialect.readings[0])
+    if isinstance(usual, Rejection):
+        return usual
+    for reading in dialect.readings[1:]:
+        tokens = scan(sql, reading)
+        if isinstance(tokens, NotSql) or tokens == usual:
+            continue
+        if rejection := tokens if isinstance(tokens, Rejection) else _reject_tokens(tokens, dialect, rules):
+            return rejection
+    return _judge_statement(usual, dialect, rules)
+
+
+def _reject_tokens(tokens: list[Token], dialect: Dialect, rules: Rules) -> Rejection | None:
+    statement = single_statement(tokens)
+    if isinstance(statement, Rejection):
+        return statement
+    form = dialect.recognise(statement)
+    if isinstance(form, Rejection):
+        return form
+    query = form.query if form else statement
+    return _reject_query_tokens(query, dialect, rules) if query else None
+
+
+def _reject_query_tokens(tokens: list[Token], dialect: Dialect, rules: Rules) -> Rejection | None:
+    return (
+        reject_words(tokens, dialect.query_words)
+        or reject_calls(tokens, dialect.functions, rules.allowed_functions)
+        or (_reject_dots(tokens, dialect) if dialect.calls_by_dot else None)
+    )
+
+
+def _reject_dots(tokens: list[Token], dialect: Dialect) -> Rejection | None:
+    """`(x).lo_create` calls the function as `lo_create(x)` does."""
+    behind_bracket = False
+    for before, dot, name in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        behind_bracket = dot.is_mark(".") and (
+            before.value in (")", "]") or (behind_bracket and before.is_name)
+        )
+        if behind_bracket and (harm := dialect.functions.danger(name.value.lower())):
+            return dangerous(name.value, harm)
+    return None
+
+
+def _judge_statement(tokens: list[Token], dialect: Dialect, rules: Rules) -> Verdict:
+    statement = single_statement(tokens)
+    if isinstance(statement, Rejection):
+        return statement
+    form = dialect.recognise(statement) or Form("query", statement)
+    if isinstance(form, Rejection):
+        return form
+    rejection = _reject_query(form.query, dialect, rules) if form.query else None
+    return rejection or Allowed(form.kind)
+
+
+def _reject_query(tokens: list[Token], dialect: Dialect, rules: Rules) -> Rejection | None:
+    if rejection := _reject_query_tokens(tokens, dialect, rules):
+        return rejection
+    plain = plain_text(tokens, dialect.functions, rules.allowed_functions, dialect.quote)
+    names = unknown_calls(tokens, dialect.functions, rules.allowed_functions)
+    tree = reject_tree(plain, dialect.parser, names, dialect.table_rule)
+    return tree if isinstance(tree, Rejection) else reject_endless(tree, tokens)

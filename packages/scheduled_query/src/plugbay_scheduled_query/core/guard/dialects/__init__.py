@@ -1,0 +1,28 @@
+"""What the guard must know of a database: how it cuts text, what it calls, names and shows."""
+
+from dataclasses import dataclass, field
+
+from ..forms import Recognise, no_forms
+from ..functions import Functions
+from ..lexis import Lexis
+from ..tree import TableRule
+
+
+def any_table(parts: tuple[str, ...], is_call: bool) -> str | None:
+    """The rule for databases in which every table may be read."""
+    return None
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One database in the guard's eyes; of its readings the first is usual, settings can choose the others."""
+
+    parser: str  # sqlglot's name for it
+    readings: tuple[Lexis, ...]
+    functions: Functions
+    recognise: Recognise = no_forms
+    table_rule: TableRule = any_table
+    query_words: frozenset[str] = frozenset()  # that begin a query here, beside SELECT and its like
+    quote: str = '"'  # what the parser takes around a name
+    calls_by_dot: bool = False  # `(x).f` calls f
+    refused_texts: tuple[str, ...] = field(default=())

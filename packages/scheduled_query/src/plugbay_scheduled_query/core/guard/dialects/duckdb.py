@@ -1,0 +1,99 @@
+"""DuckDB, from its pages on statements, the FROM clause, and reading files."""
+
+import re
+
+from ..forms import Form, explain, is_dotted_name, is_plain_argument, refused
+from ..functions.duckdb import DUCKDB as FUNCTIONS
+from ..lexis import (
+    BACKSLASH_STRING,
+    BACKTICKED,
+    DOLLAR_QUOTED,
+    DOUBLE_QUOTED,
+    LINE_COMMENT,
+    PLAIN_STRING,
+    lexis,
+)
+from ..tokens import Kind, Token
+from ..verdict import Rejection
+from ..words import words
+from . import Dialect
+
+_LEXIS = lexis(
+    strings=[f"[eE]{BACKSLASH_STRING}", f"[bBxXnN]?{PLAIN_STRING}", DOLLAR_QUOTED],
+    names=[DOUBLE_QUOTED, BACKTICKED],
+    comments=[LINE_COMMENT],
+    nesting="nested",
+    operators=r"(?:(?!--|/\*)[-+*/<>=~!@#%^&|])++|::|:=|:",
+    placeholders=r"\$\w++(?!\$)|\?",
+    opening=r"['\"`$]",
+    refused=r"[uU]&['\"]",
+)
+
+_EXPLAIN_OPTIONS = frozenset({"ANALYZE", "FORMAT"})
+_TABLE_FIRST = frozenset({"DESCRIBE", "DESC", "SUMMARIZE", "SHOW"})
+_SHOW_WORDS = (
+    ["TABLES"],
+    ["ALL", "TABLES"],
+    ["DATABASES"],
+    ["SCHEMAS"],
+    ["VARIABLES"],
+)
+TELLING_PRAGMAS = words("""
+    collations database_list database_size functions metadata_info platform show show_databases show_tables
+    show_tables_expanded storage_info table_info user_agent version
+""")
+
+
+def _recognise(tokens: list[Token]) -> Form | Rejection | None:
+    match tokens[0].word:
+        case "EXPLAIN":
+            return explain(tokens, frozenset({"ANALYZE"}), _EXPLAIN_OPTIONS)
+        case "DESCRIBE" | "DESC" | "SUMMARIZE" | "SHOW":
+            return _look(tokens)
+        case "PRAGMA":
+            return _pragma(tokens)
+        case _:
+            return None
+
+
+def _look(tokens: list[Token]) -> Form | Rejection:
+    """`DESCRIBE`, `DESCRIBE [TABLE] name` or `DESCRIBE query`; the name is checked as if it were queried."""
+    rest = tokens[1:]
+    if not rest or [token.word for token in rest] in _SHOW_WORDS:
+        return Form("show")
+    if rest[0].word in ("SELECT", "WITH", "FROM", "VALUES", "TABLE") or rest[0].is_mark("("):
+        return Form("show", rest)
+    return (
+        Form("show", [Token(Kind.WORD, "TABLE", rest[0].start), *rest])
+        if is_dotted_name(rest)
+        else refused(tokens)
+    )
+
+
+def _pragma(tokens: list[Token]) -> Form | Rejection:
+    name, arguments = tokens[1].value.lower() if len(tokens) > 1 else "", tokens[2:]
+    is_call = len(arguments) == 3 and arguments[0].is_mark("(") and is_plain_argument(arguments[1])
+    return Form("show") if name in TELLING_PRAGMAS and (not arguments or is_call) else refused(tokens)
+
+
+# What DuckDB takes for a file when it stands in the place of a table.
+_EXTENSIONS = words("""
+    7z arrow arrows avro bz2 csv db ddb duckdb feather fgb geojson geoparquet gpkg gz h5 ipc json jsonl
+    lance log nc ndjson orc parquet prqt shp sqlite sqlite3 tsv txt vortex xls xlsm xlsx xml yaml yml zip
+    zst
+""")
+_PLAIN_NAME = re.compile(r"[\w $-]+")
+_FILE = "DuckDB reads a file or an address of the network by such a name"
+
+
+def _table_rule(parts: tuple[str, ...], is_call: bool) -> str | None:
+    if is_call:  # this one takes the name of a table as text
+        return "it reads any file that is named to it" if parts[-1] == "histogram" else None
+    is_path = not all(_PLAIN_NAME.fullmatch(part) for part in parts)
+    return _FILE if is_path or (len(parts) > 1 and parts[-1] in _EXTENSIONS) else None
+
+
+DUCKDB = Dialect(
+    "duckdb", (_LEXIS,), FUNCTIONS, _recognise, _table_rule,
+    query_words=frozenset({"FROM", "PIVOT", "UNPIVOT"}),
+)  # fmt: skip

@@ -1,0 +1,135 @@
+"""What a tree can tell about queries that are made to exhaust: recursion without an end, gigantic arguments.
+
+It catches what is plainly so; the limits on time, memory and rows behind it catch the rest.
+"""
+
+import re
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from .plain import CALL_PREFIX
+from .tokens import Kind, Token
+from .verdict import Rejection
+
+LARGEST = 10_000_000  # characters of one value, or rows of one series; ten times what is sensible
+
+# Which argument of a function says how large its result is.
+_SIZE_ARGUMENT = {
+    "repeat": 1, "lpad": 1, "rpad": 1, "list_resize": 1, "array_resize": 1, "repeat_row": -1,
+    "zeroblob": 0, "randomblob": 0, "space": 0, "random_bytes": 0, "gen_random_bytes": 0,
+}  # fmt: skip
+_SERIES = {"generate_series", "range"}
+_FORMATTING = re.compile(r"%[-+ #0]*[0-9.*]*[0-9]{7,}|:[^}]*[0-9]{7,}")
+_SEQUENCE_TABLE = re.compile(r"seq_([0-9]+)_to_([0-9]+)(?:_step_([0-9]+))?")
+
+
+def reject_endless(tree: exp.Expr, tokens: list[Token]) -> Rejection | None:
+    """Refuses what can be seen to run forever or to fill the memory."""
+    return (
+        next(filter(None, map(_reject_recursion, tree.find_all(exp.With))), None)
+        or next(filter(None, map(_reject_size, tree.find_all(exp.Func))), None)
+        or next(filter(None, map(_reject_sequence, tree.find_all(exp.Table))), None)
+        or _reject_format(tokens)
+    )
+
+
+def _reject_recursion(clause: exp.With) -> Rejection | None:
+    if not clause.recursive or _is_limited(clause):
+        return None
+    for cte in clause.expressions:
+        if cte.alias and _never_ends(cte):
+            reason = f"The recursive part of {cte.alias} never ends: it has no WHERE, no join and no LIMIT."
+            return Rejection("endless", reason, cte.alias)
+    return None
+
+
+def _never_ends(cte: exp.Expr) -> bool:
+    union = cte.this
+    if not isinstance(union, exp.Union) or union.args.get("distinct") or union.args.get("limit"):
+        return False
+    return any(_repeats_all(branch, cte.alias) for branch in _branches(union))
+
+
+def _branches(query: exp.Expr) -> Iterator[exp.Expr]:
+    waiting = [query]
+    while waiting:
+        branch = waiting.pop()
+        if isinstance(branch, exp.Union):
+            waiting += [branch.this, branch.expression]
+        else:
+            yield branch
+
+
+def _repeats_all(branch: exp.Expr, name: str) -> bool:
+    """A branch that takes every row of its own table and drops none."""
+    if not isinstance(branch, exp.Select):
+        return False
+    source = branch.args.get("from_") or branch.args.get("from")
+    table = source.this if source else None
+    if not isinstance(table, exp.Table) or table.name.lower() != name.lower().removeprefix(CALL_PREFIX):
+        return False
+    return not any(
+        branch.args.get(part) for part in ("where", "joins", "laterals", "having", "limit", "group")
+    )
+
+
+def _is_limited(clause: exp.With) -> bool:
+    """SQLite and PostgreSQL stop a recursion when the query around it has enough rows."""
+    return clause.root().find(exp.Limit, exp.Fetch) is not None
+
+
+def _reject_size(call: exp.Func) -> Rejection | None:
+    name = call.name.lower().removeprefix(CALL_PREFIX) if isinstance(call, exp.Anonymous) else ""
+    arguments = call.expressions
+    size = _series_length(arguments) if name in _SERIES else _size(name, arguments)
+    if size is None or size <= LARGEST:
+        return None
+    reason = f"{name} is asked for {size:,.0f} items at once; at most {LARGEST:,} are allowed."
+    return Rejection("endless", reason, name)
+
+
+def _size(name: str, arguments: list[exp.Expr]) -> float | None:
+    place = _SIZE_ARGUMENT.get(name)
+    return None if place is None or place >= len(arguments) else _number(arguments[place])
+
+
+def _series_length(arguments: list[exp.Expr]) -> float | None:
+    numbers = [_number(argument) for argument in arguments]
+    if not numbers or None in numbers:
+        return None
+    known = [number for number in numbers if number is not None]
+    start, stop, step = [[0.0, *known, 1.0], [*known, 1.0], known][len(known) - 1][:3]
+    return abs(stop - start) / abs(step) if step else None
+
+
+def _number(node: exp.Expr) -> float | None:
+    sign = 1.0
+    while isinstance(node, exp.Paren | exp.Neg | exp.Cast):
+        sign = -sign if isinstance(node, exp.Neg) else sign
+        node = node.this
+    if not isinstance(node, exp.Literal) or node.is_string:
+        return None
+    text = node.name.replace("_", "")
+    return sign * (int(text, 0) if text[:2].lower() in ("0x", "0o", "0b") else float(text))
+
+
+def _reject_sequence(table: exp.Table) -> Rejection | None:
+    match = _SEQUENCE_TABLE.fullmatch(table.name.lower())
+    if match and abs(float(match[2]) - float(match[1])) / max(1.0, float(match[3] or 1)) > LARGEST:
+        reason = f"The sequence {table.name} has too many rows; at most {LARGEST:,} are allowed."
+        return Rejection("endless", reason, table.name)
+    return None
+
+
+def _reject_format(tokens: list[Token]) -> Rejection | None:
+    formats = any(
+        token.is_name and token.value.lower() in ("printf", "format", "sformat") for token in tokens
+    )
+    if not formats:
+        return None
+    for token in tokens:
+        if token.kind is Kind.STRING and (match := _FORMATTING.search(token.value)):
+            reason = f"The format {match[0]} asks for a text of many millions of characters."
+            return Rejection("endless", reason, match[0])
+    return None

@@ -1,0 +1,183 @@
+"""Cuts a text into tokens by the lexical rules of one database, written from its manual.
+
+sqlglot's own tokenizer follows each database only roughly, and a text that two readers cut differently can
+hide a statement in what one takes for a string. Here each database has its exact rules; what it would read in
+a surprising way is refused, and sqlglot is shown only what was cut here (see `plain.py`).
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from .tokens import Kind, Token
+from .verdict import Rejection
+
+PLAIN_STRING = r"'[^']*+(?:''[^']*+)*+'"
+BACKSLASH_STRING = r"'[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'"
+DOUBLE_QUOTED = PLAIN_STRING.replace("'", '"')
+DOUBLE_QUOTED_BACKSLASH = BACKSLASH_STRING.replace("'", '"')
+BACKTICKED = PLAIN_STRING.replace("'", "`")
+BRACKETED = r"\[[^\]]*+\]"
+DOLLAR_QUOTED = r"\$(?P<tag>(?:[^\W\d]\w*+)?+)\$.*?\$(?P=tag)\$"
+LINE_COMMENT = r"--[^\n]*+"
+FLAT_COMMENT = r"/\*.*?\*/"
+
+_NUMBER = (
+    r"0[xX][0-9A-Fa-f](?:_?[0-9A-Fa-f])*+|0[oO][0-7](?:_?[0-7])*+|0[bB][01](?:_?[01])*+"
+    r"|(?:[0-9](?:_?[0-9])*+(?:\.(?:[0-9](?:_?[0-9])*+)?+)?+|\.[0-9](?:_?[0-9])*+)(?:[eE][+-]?[0-9]++)?+"
+)
+_WORD = r"[^\W\d][\w$]*+"
+_SPACE = r"[ \t\r\n]++"
+
+Nesting = Literal["flat", "nested"]
+
+
+@dataclass(frozen=True)
+class Lexis:
+    """One way to cut a text: a pattern with a named group per kind of piece."""
+
+    pattern: re.Pattern[str]
+    nesting: Nesting
+
+
+def lexis(
+    *, strings: list[str], names: list[str], comments: list[str], nesting: Nesting, operators: str,
+    placeholders: str, opening: str, refused: str = r"(?!)", variables: str = r"(?!)",
+) -> Lexis:  # fmt: skip
+    """Puts the pattern together; what opens a string, name or comment but does not end stays as `open`."""
+    parts = {
+        "space": _SPACE,
+        "hint": r"/\*[+!]|/\*M!",
+        "comment": "|".join([*comments, FLAT_COMMENT] if nesting == "flat" else comments),
+        "open_comment": r"/\*",
+        "refused": refused,
+        "string": "|".join(strings),
+        "name": "|".join(names),
+        "variable": variables,
+        "number": _NUMBER,
+        "placeholder": placeholders,
+        "word": _WORD,
+        "open": opening,
+        "mark": r"[(){}\[\],;.]",
+        "operator": operators,
+    }
+    groups = [f"(?P<{name}>{part})" for name, part in parts.items()]
+    return Lexis(re.compile("|".join(groups), re.DOTALL), nesting)
+
+
+def scan(sql: str, rules: Lexis) -> list[Token] | Rejection:
+    """The tokens of the text, or why it cannot be cut without doubt."""
+    tokens: list[Token] = []
+    position = 0
+    while position < len(sql):
+        match = rules.pattern.match(sql, position)
+        if match is None:
+            return _stray(sql, position)
+        if rejection := _doubt(match, tokens):
+            return rejection
+        position = match.end() if match.lastgroup != "open_comment" else _comment_end(sql, position, rules)
+        if position < 0:
+            return _unended(match)
+        if token := _token(match):
+            tokens.append(token)
+    return tokens
+
+
+class NotSql(Rejection):
+    """A quote or comment without an end, or a stray backslash: the database itself would refuse it."""
+
+
+_KINDS = {
+    "string": Kind.STRING,
+    "name": Kind.NAME,
+    "variable": Kind.VARIABLE,
+    "number": Kind.NUMBER,
+    "word": Kind.WORD,
+    "mark": Kind.MARK,
+    "operator": Kind.OPERATOR,
+}
+
+
+def _token(match: re.Match[str]) -> Token | None:
+    kind = _KINDS.get(match.lastgroup or "")
+    if kind is None:
+        return None
+    unquote = kind in (Kind.STRING, Kind.NAME)
+    return Token(kind, _unquoted(match[0]) if unquote else match[0], match.start())
+
+
+def _unquoted(text: str) -> str:
+    """What stands between the quotes; escapes by backslash are left as they are written."""
+    opening = next(index for index, character in enumerate(text) if character in "'\"`[$")
+    if text[opening] == "$":
+        tag_end = text.index("$", opening + 1) + 1
+        return text[tag_end : -(tag_end - opening)]
+    quote = text[opening]
+    return text[opening + 1 : -1].replace(quote * 2, quote)
+
+
+def _comment_end(sql: str, start: int, rules: Lexis) -> int:
+    """Where a comment that may hold others ends; -1 when it does not."""
+    depth, position = 1, start + 2
+    while depth and rules.nesting == "nested" and (mark := _COMMENT_MARK.search(sql, position)):
+        depth += 1 if mark[0] == "/*" else -1
+        position = mark.end()
+    return position if depth == 0 else -1
+
+
+_COMMENT_MARK = re.compile(r"/\*|\*/")
+
+
+def _doubt(match: re.Match[str], tokens: list[Token]) -> Rejection | None:
+    kind, text = match.lastgroup, match[0]
+    if kind == "open":
+        return _unended(match)
+    if kind == "placeholder":
+        return _placeholder(match)
+    if kind == "hint":
+        reason = f"Comments that begin with {text} are instructions to the database; write a plain comment."
+        return Rejection("comment", reason, text)
+    if kind == "refused":
+        return Rejection("ambiguous", f"“{text}” is not allowed here; write it in another way.", text)
+    if kind == "number" and (_follows(match, r"[\w$.]") or (text[0] == "." and _touches(match, tokens))):
+        return _run_together(match)
+    return None
+
+
+def _follows(match: re.Match[str], pattern: str) -> bool:
+    return re.compile(pattern).match(match.string, match.end()) is not None
+
+
+def _touches(match: re.Match[str], tokens: list[Token]) -> bool:
+    return bool(tokens) and (tokens[-1].is_name or tokens[-1].value in (")", "]"))
+
+
+def _run_together(match: re.Match[str]) -> Rejection:
+    around = match.string[match.start() : match.end() + 10].split(maxsplit=1)[0]
+    reason = f"In “{around}” a number and a name run together; put a space or quotes between them."
+    return Rejection("ambiguous", reason, around)
+
+
+def _placeholder(match: re.Match[str]) -> Rejection:
+    line = _line(match.string, match.start())
+    reason = f"Line {line} holds the placeholder or variable {match[0]}; a scheduled query has no parameters."
+    return Rejection("variable", reason, match[0])
+
+
+def _unended(match: re.Match[str]) -> Rejection:
+    what = "comment" if match[0] == "/*" else "quote"
+    reason = (
+        f"The {what} that begins with {match[0]} in line {_line(match.string, match.start())} has no end."
+    )
+    return NotSql("ambiguous", reason, match[0])
+
+
+def _stray(sql: str, position: int) -> Rejection:
+    character = sql[position]
+    shown = character if character.isprintable() else f"U+{ord(character):04X}"
+    reason = f"The character {shown} in line {_line(sql, position)} means nothing outside quotes; remove it."
+    return (NotSql if character == "\\" else Rejection)("characters", reason, shown)
+
+
+def _line(sql: str, position: int) -> int:
+    return sql.count("\n", 0, position) + 1

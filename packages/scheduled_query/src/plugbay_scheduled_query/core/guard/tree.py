@@ -1,0 +1,89 @@
+"""The check of the parsed statement: a query at the root, only what reads in it, over tables that may be read."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from sqlglot import exp
+
+from .calls import unknown
+from .nodes import QUERIES, is_allowed, name_for_people
+from .parsing import parse_one
+from .plain import STRING, PlainText
+from .verdict import Rejection
+
+TableRule = Callable[[tuple[str, ...], bool], str | None]
+
+
+def reject_tree(
+    plain: PlainText, parser_name: str, unknown_names: Counter[str], table_rule: TableRule
+) -> exp.Expr | Rejection:
+    """The tree when all is well: parsed, a query, made of harmless parts, over tables that may be read."""
+    tree = parse_one(plain.sql, parser_name)
+    if isinstance(tree, Rejection):
+        return tree
+    rejection = (
+        _reject_root(tree)
+        or _reject_nodes(tree)
+        or _reject_unknown(tree, plain, unknown_names)
+        or _reject_tables(tree, plain, table_rule)
+    )
+    return rejection or tree
+
+
+def _reject_root(tree: exp.Expr) -> Rejection | None:
+    root = tree
+    while isinstance(root, exp.Paren):
+        root = root.this
+    if isinstance(root, QUERIES):
+        return None
+    what = name_for_people(root)
+    return Rejection("not_a_query", f"This is {what}, not a query; only queries that read are run.", what)
+
+
+def _reject_nodes(tree: exp.Expr) -> Rejection | None:
+    for node in tree.walk():
+        if not is_allowed(node):
+            what = name_for_people(node)
+            return Rejection("node", f"A query may not hold {what}; only what reads is allowed.", what)
+    return None
+
+
+def _reject_unknown(tree: exp.Expr, plain: PlainText, names: Counter[str]) -> Rejection | None:
+    """A name with a bracket may be an alias with its columns, `WITH t(a, b) AS …`; each accounts for one."""
+    if not names:
+        return None
+    aliases = Counter(
+        plain.original(alias.name, _is_quoted(alias.this)).lower()
+        for alias in tree.find_all(exp.TableAlias)
+        if alias.args.get("columns")
+    )
+    return next((unknown(name) for name, count in names.items() if count > aliases[name]), None)
+
+
+def _reject_tables(tree: exp.Expr, plain: PlainText, table_rule: TableRule) -> Rejection | None:
+    for table in _tables(tree):
+        if any(part.name == STRING and (part.is_string or _is_quoted(part)) for part in table.parts):
+            return _string_as_table()
+        parts = tuple(plain.original(part.name, _is_quoted(part)) for part in table.parts)
+        if harm := table_rule(tuple(map(str.lower, parts)), isinstance(table.this, exp.Func)):
+            name = ".".join(parts)
+            return Rejection("table", f"The table {name} may not be read: {harm}.", name)
+    return None
+
+
+def _tables(tree: exp.Expr) -> Iterator[exp.Table | exp.Column]:
+    yield from tree.find_all(exp.Table)
+    for comparison in tree.find_all(exp.In):  # SQLite: x IN table
+        if isinstance(field := comparison.args.get("field"), exp.Column):
+            yield field
+
+
+def _string_as_table() -> Rejection:
+    reason = (
+        "A text in single quotes stands where a table is named, which can mean a file; use double quotes."
+    )
+    return Rejection("table", reason, "'…'")
+
+
+def _is_quoted(node: exp.Expr | None) -> bool:
+    return isinstance(node, exp.Identifier) and bool(node.args.get("quoted"))

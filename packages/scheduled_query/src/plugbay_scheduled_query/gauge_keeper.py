@@ -1,0 +1,48 @@
+"""Keeps the board of gauges true: at once for what happens here, at the next scrape for other nodes."""
+
+import threading
+from datetime import datetime, timedelta
+
+from plugbay import Clock
+
+from plugbay_scheduled_query.gauges import GaugeBoard
+from plugbay_scheduled_query.repository.samples import Samples
+
+OVERLAP = timedelta(seconds=60)  # clocks of nodes differ, and a long transaction shows its changes late
+
+
+class GaugeKeeper:
+    """Reads everything once, then only what changed."""
+
+    def __init__(self, samples: Samples, clock: Clock) -> None:
+        self._samples = samples
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._board = GaugeBoard()
+        self._seen_until: datetime | None = None
+
+    def text(self) -> str:
+        """The exposition of all gauges as the store has them now."""
+        with self._lock:
+            self._catch_up()
+        return self._board.text()
+
+    def refresh(self, query_id: int) -> None:
+        """Something happened to a query here: its gauge is current from now on."""
+        sample = self._samples.of(query_id)
+        if sample:
+            self._board.put(sample)
+        else:
+            self._board.drop(query_id)
+
+    def _catch_up(self) -> None:
+        now = self._clock.now()
+        if self._seen_until is None:
+            self._board.replace(self._samples.all())
+        else:
+            for query_id, sample in self._samples.changed_since(self._seen_until - OVERLAP):
+                if sample:
+                    self._board.put(sample)
+                else:
+                    self._board.drop(query_id)
+        self._seen_until = now

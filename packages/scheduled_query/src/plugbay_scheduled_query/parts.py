@@ -1,0 +1,38 @@
+"""The parts of the service, put together once; API and pages reach everything through them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from plugbay import Clock, EventBus, Plugbay
+
+from plugbay_scheduled_query.execution import Executing
+from plugbay_scheduled_query.gauge_keeper import GaugeKeeper
+from plugbay_scheduled_query.reports import Reports
+from plugbay_scheduled_query.repository.definitions import Definitions
+from plugbay_scheduled_query.repository.histories import Histories
+from plugbay_scheduled_query.repository.sources import SourceRepository
+from plugbay_scheduled_query.service import Service
+from plugbay_scheduled_query.settings import Settings
+from plugbay_scheduled_query.source_book import SourceBook
+from plugbay_scheduled_query.sources.executor import Executor
+from plugbay_scheduled_query.workbench import Workbench
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What there is, each under the name that the others call it by."""
+
+    host: Plugbay
+    clock: Clock
+    events: EventBus
+    settings: Callable[[], Settings]
+    definitions: Definitions
+    histories: Histories
+    sources: SourceRepository
+    book: SourceBook
+    executor: Executor
+    executing: Executing
+    service: Service
+    gauges: GaugeKeeper
+    reports: Reports
+    workbench: Workbench

@@ -1,0 +1,43 @@
+"""Removing what a deleted query left behind, in steps so small that nobody waits for them."""
+
+import sqlalchemy as sa
+from plugbay import Store
+
+from plugbay_scheduled_query.tables import history, queries, results, runs, states
+
+STEP = 500  # history rows in one transaction
+
+
+class Housekeeping:
+    """The rows of deleted queries go bit by bit, the query itself last."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def purge_step(self) -> bool:
+        """Removes one bit; False when there is nothing left to remove."""
+        with self._store.connect() as connection:
+            if connection.scalar(_doomed()) is None:
+                return False
+        with self._store.begin() as connection:
+            query_id = connection.scalar(_doomed())
+            return query_id is not None and self._purge(connection, query_id)
+
+    def _purge(self, connection: sa.Connection, query_id: int) -> bool:
+        rows = sa.select(history.c.id, history.c.result_id).where(history.c.query_id == query_id).limit(STEP)
+        found = connection.execute(rows).all()
+        if found:
+            connection.execute(sa.delete(history).where(history.c.id.in_([row.id for row in found])))
+            texts = [row.result_id for row in found if row.result_id]
+            connection.execute(sa.delete(results).where(results.c.id.in_(texts)))
+        else:
+            connection.execute(sa.delete(results).where(results.c.query_id == query_id))
+            connection.execute(sa.delete(states).where(states.c.query_id == query_id))
+            connection.execute(sa.delete(queries).where(queries.c.id == query_id))
+        return True
+
+
+def _doomed() -> sa.Select[int]:
+    """A deleted query that nothing runs for any more."""
+    has_run = sa.exists().where(runs.c.query_id == queries.c.id)
+    return sa.select(queries.c.id).where(queries.c.deleted_at.is_not(None), ~has_run).limit(1)
