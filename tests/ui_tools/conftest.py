@@ -1,15 +1,20 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import plugbay_ui_tools
 import pytest
 from fakes import FakeClock
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from plugbay import Plugbay
+from plugbay.discovery import find_installed
 from plugbay_ui_tools.toolbox import FILTERS, Toolbox
 from starlette.datastructures import QueryParams
 
 TEMPLATES = Path(plugbay_ui_tools.__file__).parent / "templates"
+PASSWORD = "correct horse battery staple"
 IMPORT = '{% import "ui_tools/macros.html.j2" as ui with context %}'
 
 
@@ -20,8 +25,8 @@ class Page:
         self.query_params = QueryParams(query)
 
 
-@pytest.fixture
-def env(clock: FakeClock) -> Environment:
+@pytest.fixture(scope="session")
+def env() -> Environment:
     """The templates of ui_tools with its filters; a name that nobody set is an error."""
     made = Environment(
         autoescape=True,
@@ -31,11 +36,11 @@ def env(clock: FakeClock) -> Environment:
         loader=FileSystemLoader(TEMPLATES),
     )
     made.filters.update(FILTERS)
-    made.globals["ui_tools"] = Toolbox(clock)
+    made.globals["ui_tools"] = Toolbox(FakeClock())
     return made
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def show(env: Environment) -> Callable[..., str]:
     """Renders a line of a template that has imported the macros as `ui`."""
 
@@ -44,3 +49,16 @@ def show(env: Environment) -> Callable[..., str]:
         return env.from_string(IMPORT + source).render(page | context)
 
     return render
+
+
+@pytest.fixture(scope="package")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugbay]:
+    """A running host with just this one plugin, found as an installed package."""
+    home = tmp_path_factory.mktemp("home")
+    only = [source for source in find_installed() if source.name == "ui_tools"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("plugbay.module_manager.find_installed", lambda: only)
+        config = {"data_dir": home / "data", "admin_password": PASSWORD}
+        made = Plugbay(FastAPI(), home, config=config, clock=FakeClock())
+        with TestClient(made.app):
+            yield made
