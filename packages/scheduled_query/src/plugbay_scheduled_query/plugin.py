@@ -1,6 +1,5 @@
-"""The plugin: the only file that knows all the others."""
+"""The plugin: what the host sees of the service."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from plugbay import BaseModule, Event, Plugbay
@@ -10,10 +9,10 @@ from plugbay_scheduled_query.api import api_router
 from plugbay_scheduled_query.assembly import Assembly, assemble
 from plugbay_scheduled_query.pages import pages_router
 from plugbay_scheduled_query.parts import Parts
-from plugbay_scheduled_query.service import JOB, OWNER, PERIOD_S, TASK
+from plugbay_scheduled_query.service import OWNER
 from plugbay_scheduled_query.settings import Settings
 
-NOTIFY = "notify"
+UNLOAD_GRACE_S = 5.0  # someone waits for the page that disables the plugin
 
 
 class ScheduledQueryPlugin(BaseModule):
@@ -27,12 +26,13 @@ class ScheduledQueryPlugin(BaseModule):
     module_menu_icon = "fas fa-list-check"
     module_mount_url = ""
 
+    _host: Plugbay
     _assembly: Assembly | None = None
 
     @property
     def parts(self) -> Parts:
-        """The service at work; there is one from `on_load_complete` on."""
-        assert self._assembly
+        """The service at work: from the server's start to its stop."""
+        assert self._assembly, "the service is not running"
         return self._assembly.parts
 
     def on_load(self) -> None:
@@ -40,24 +40,26 @@ class ScheduledQueryPlugin(BaseModule):
         self.module_router.include_router(api_router(lambda: self.parts))
 
     def on_load_complete(self, fast_pluggy: Plugbay) -> None:
-        engine = fast_pluggy.get_module("task_worker").engine  # type: ignore[union-attr]
-        self._assembly = made = assemble(fast_pluggy, engine, lambda: self.module_settings)
-        service = made.parts.service
-        engine.handle(owner=OWNER, name=JOB, call=service.execute, returned=service.returned)
-        engine.handle(owner=OWNER, name=NOTIFY, call=lambda job: made.notifications.send(job.payload))
-        engine.every(owner=OWNER, name=TASK, seconds=PERIOD_S, call=made.cycle, at_start=True)
-        fast_pluggy.menu.add(OWNER, "Dashboard", "/scheduled_query/dashboard", icon="fas fa-chart-line")
-        fast_pluggy.menu.add(OWNER, "Results Widgets", "/scheduled_query/results-widgets", icon="fas fa-table-cells-large")
-        fast_pluggy.metrics.add(OWNER, made.metrics_text)
-        fast_pluggy.events.on("plugbay.ready", self._when_ready, owner=OWNER)
-        fast_pluggy.events.on("plugbay.stopping", lambda event: made.close(), owner=OWNER)
+        self._host = fast_pluggy
+        menu, events = fast_pluggy.menu, fast_pluggy.events
+        menu.add(OWNER, "Dashboard", "/scheduled_query/dashboard", icon="fas fa-chart-line")
+        menu.add(OWNER, "Results Widgets", "/scheduled_query/results-widgets", icon="fas fa-table-cells-large")
+        fast_pluggy.metrics.add(OWNER, lambda: self._assembly.metrics_text() if self._assembly else "")
+        events.on("plugbay.ready", self._start, owner=OWNER)
+        events.on("plugbay.stopping", lambda event: self._stop(0.0), owner=OWNER)
 
     def on_unload(self) -> None:
-        if self._assembly:
-            self._assembly.close()
+        self._stop(UNLOAD_GRACE_S)
 
-    def _when_ready(self, event: Event) -> None:
-        """A first start brings samples, unless somebody said not to."""
-        host = self.parts.host
-        if host.config.samples:
+    def _start(self, event: Event) -> None:
+        engine = self._host.get_module("task_worker").engine  # type: ignore[union-attr]
+        self._assembly = assemble(self._host, engine, lambda: self.module_settings)
+        self._assembly.enter_engine()
+        if self._host.config.samples:
             samples.make_once(self.parts)
+
+    def _stop(self, grace_s: float) -> None:
+        # the task worker, which was told before us, has given what runs its time
+        if self._assembly:
+            self._assembly.close(grace_s)
+            self._assembly = None

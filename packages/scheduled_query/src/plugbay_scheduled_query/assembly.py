@@ -1,0 +1,128 @@
+"""Puts the service together when the server starts, and takes it apart when it stops."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from plugbay import Plugbay
+
+from plugbay_scheduled_query.execution import Executing
+from plugbay_scheduled_query.gauge_keeper import GaugeKeeper
+from plugbay_scheduled_query.health_metrics import HealthMetrics
+from plugbay_scheduled_query.nodes import Node
+from plugbay_scheduled_query.notifications import Notifications
+from plugbay_scheduled_query.parts import Parts
+from plugbay_scheduled_query.reports import Reports
+from plugbay_scheduled_query.repository.claims import Claims
+from plugbay_scheduled_query.repository.definitions import Definitions
+from plugbay_scheduled_query.repository.histories import Histories
+from plugbay_scheduled_query.repository.housekeeping import Housekeeping
+from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
+from plugbay_scheduled_query.repository.samples import Samples
+from plugbay_scheduled_query.repository.sources import SourceRepository
+from plugbay_scheduled_query.service import JOB, OWNER, PERIOD_S, TASK, Service
+from plugbay_scheduled_query.settings import Settings
+from plugbay_scheduled_query.source_book import SourceBook
+from plugbay_scheduled_query.sources.executor import Executor
+from plugbay_scheduled_query.workbench import Workbench
+
+NOTIFY = "notify"
+BEHIND = -10  # the priority of messages: after every run
+EXTRA_RUNNERS = 4  # beyond max_parallel: what people start by hand does not wait for the schedule
+PURGE_STEPS = 20  # of what deleted queries left behind, per minute
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assembly:
+    """The parts, and what only the plugin has to do with."""
+
+    parts: Parts
+    engine: Any
+    housekeeping: Housekeeping
+    notifications: Notifications
+    health: HealthMetrics
+
+    def enter_engine(self) -> None:
+        """Says what the engine shall call, and when."""
+        service = self.parts.service
+        self.engine.handle(owner=OWNER, name=JOB, call=service.execute, returned=service.returned)
+        self.engine.handle(owner=OWNER, name=NOTIFY, call=lambda job: self.notifications.send(job.payload))
+        self.engine.every(owner=OWNER, name=TASK, seconds=PERIOD_S, call=self.cycle, at_start=True)
+
+    def cycle(self, job: object = None) -> None:
+        """The task that the specification names: starts what is due, then tidies up a little."""
+        self.parts.service.tick()
+        for _ in range(PURGE_STEPS):
+            if not self.housekeeping.purge_step():
+                return
+
+    def metrics_text(self) -> str:
+        gauges = self.parts.gauges.text() if self.parts.settings().metrics_enabled else ""
+        return gauges + self.health.text()
+
+    def close(self, grace_s: float) -> None:
+        """Ends everything that was started; what is not recorded is recovered at the next start."""
+        self.engine.remove_owner(OWNER, grace_s)
+        self.parts.service.close()
+        self.parts.executor.close()
+
+
+def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> Assembly:
+    """Builds the service from the host's store, clock and events."""
+    store, clock = host.store, host.clock
+    node = Node(host.data_dir)
+    claims = Claims(store, clock, node.id)
+    executor = Executor(settings().max_parallel + EXTRA_RUNNERS, clock=clock)
+    sources = SourceRepository(store, host.secrets, clock)
+    book = SourceBook(sources, executor, host)
+    gauges = GaugeKeeper(Samples(store), clock)
+    reports = Reports(host.events)
+    notifications = Notifications(
+        settings, lambda message: engine.submit(OWNER, NOTIFY, message, priority=BEHIND)
+    )
+    executing = Executing(clock, book, executor, settings)
+
+    def after(finished: Finished, recorded: Recorded) -> None:
+        if recorded.is_dropped:
+            return
+        if finished.claimed.metric:
+            gauges.refresh(finished.claimed.run.query_id)
+        reports.tell(finished, recorded)
+        notifications.announce(finished)
+
+    service = Service(
+        clock=clock,
+        node=node,
+        claims=claims,
+        recording=Recording(store),
+        engine=engine,
+        executing=executing,
+        executor=executor,
+        settings=settings,
+        leases=store.dialect != "sqlite",
+        after=after,
+    )
+    definitions = Definitions(store, clock)
+    parts = Parts(
+        host=host,
+        clock=clock,
+        events=host.events,
+        settings=settings,
+        definitions=definitions,
+        histories=Histories(store),
+        sources=sources,
+        book=book,
+        executor=executor,
+        executing=executing,
+        service=service,
+        gauges=gauges,
+        reports=reports,
+        workbench=Workbench(definitions, book, settings, host.events, clock),
+    )
+    return Assembly(
+        parts=parts,
+        engine=engine,
+        housekeeping=Housekeeping(store),
+        notifications=notifications,
+        health=HealthMetrics(store, clock, reports, notifications),
+    )
