@@ -1,4 +1,4 @@
-"""Statements that are no queries and yet only look: EXPLAIN, SHOW, DESCRIBE, PRAGMA, by strict small grammars."""
+"""Statements that are no queries and yet only look: EXPLAIN, SHOW, DESCRIBE, PRAGMA, by small grammars."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

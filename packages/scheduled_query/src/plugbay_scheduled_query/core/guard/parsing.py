@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from sqlglot import Dialect, ErrorLevel, exp
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ParseError
 
 from .verdict import Rejection
 
@@ -35,10 +35,8 @@ def _outcome(sql: str, parser_name: str) -> exp.Expr | Rejection:
     except (RecursionError, _TooManySteps):
         reason = "The query is too deeply nested; split it into WITH parts or simplify its brackets."
         return Rejection("depth", reason)
-    except SqlglotError as error:
-        return _unreadable(
-            str(error.errors[0].get("description", "")) if getattr(error, "errors", None) else ""
-        )
+    except ParseError as error:
+        return _unreadable(error.errors[0].get("description", "") if error.errors else "")
     except Exception:  # a parser that stumbles over a text has not understood it
         return _unreadable("")
     if len(trees) != 1:
@@ -46,10 +44,12 @@ def _outcome(sql: str, parser_name: str) -> exp.Expr | Rejection:
     return trees[0]
 
 
-def _unreadable(detail: str) -> Rejection:
+def _unreadable(detail: str | None) -> Rejection:
     hint = f" ({detail.rstrip('.')})" if detail else ""
-    reason = f"The query could not be understood and so not shown to be harmless{hint}; write it in plainer SQL."
-    return Rejection("parse", reason, detail)
+    reason = (
+        f"The query could not be understood and so not shown to be harmless{hint}; write it in plainer SQL."
+    )
+    return Rejection("parse", reason, detail or "")
 
 
 def _parse(sql: str, parser_name: str) -> list[exp.Expr | None]:

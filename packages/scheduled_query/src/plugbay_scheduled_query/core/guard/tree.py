@@ -1,4 +1,4 @@
-"""The check of the parsed statement: a query at the root, only what reads in it, over tables that may be read."""
+"""The check of the parsed statement: a query at the root, only what reads in it, over open tables."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator

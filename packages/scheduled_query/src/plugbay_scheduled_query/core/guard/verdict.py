@@ -8,8 +8,8 @@ DEFAULT_KEYWORDS = ("drop", "delete", "truncate", "alter")
 MAX_LENGTH = 100_000  # characters; a query this long takes about a second to check
 
 Rule = Literal[
-    "length", "characters", "keyword", "empty", "ambiguous", "comment", "variable", "statements", "not_a_query",
-    "write", "into", "lock", "function", "table", "parse", "depth", "node", "endless",
+    "length", "characters", "keyword", "empty", "ambiguous", "comment", "variable", "statements",
+    "not_a_query", "write", "into", "lock", "function", "table", "parse", "depth", "node", "endless",
 ]  # fmt: skip
 Kind = Literal["query", "explain", "show"]
 

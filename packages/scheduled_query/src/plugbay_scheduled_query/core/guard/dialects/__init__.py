@@ -15,7 +15,7 @@ def any_table(parts: tuple[str, ...], is_call: bool) -> str | None:
 
 @dataclass(frozen=True)
 class Dialect:
-    """One database in the guard's eyes; of its readings the first is usual, settings can choose the others."""
+    """One database in the guard's eyes; of its readings the first is usual, settings choose others."""
 
     parser: str  # sqlglot's name for it
     readings: tuple[Lexis, ...]

@@ -100,19 +100,27 @@ st_distance_sphere st_geomfromtext st_intersects st_length st_point st_within st
 """
 
 DANGEROUS = {
-    r"read_.*|.*_scan|.*_scan_.*|scan_.*|parquet_.*|sniff_.*|glob|st_read.*|st_drivers|open_prompt|.*_attach|"
-    r"load_.*|which_secret|excel_.*|read": "it reads files or addresses of the network",
-    r"http_.*|.*_http.*|iceberg_.*|delta_.*|postgres_.*|mysql_.*|sqlite_.*|bigquery_.*|s3_.*": "it reaches "
-    "over the network or to another database",
-    r"query|query_table|json_execute_serialized_sql|json_serialize_.*|json_deserialize_sql|from_substrait.*|"
-    r"get_substrait.*|python_map_function|histogram_values|eval": "it runs SQL given as text",
-    r"nextval|currval|setval|setseed": "it changes a sequence or the state of the session",
-    r"checkpoint|force_checkpoint|enable_.*|disable_.*|truncate_.*|write_log|add_parquet_key|copy_.*|import_.*|"
-    r"create_.*|register_.*|deregister_.*|destroy_.*|set_.*|start_.*|stop_.*": "it changes files or settings",
-    r"sleep.*|pg_sleep": "it waits on purpose",
-    r"getenv|duckdb_secrets|duckdb_secret_.*|duckdb_logs.*|duckdb_log_.*|duckdb_external_.*|"
-    r"duckdb_prepared_statements|duckdb_temporary_files": "it shows secrets or the inside of the service",
-    r"test_.*|__.*|seq_scan|stats|vector_type|icu_sort_key": "it is meant for the inside of the database",
+    "it reads files or addresses of the network": """
+        read_* *_scan *_scan_* scan_* parquet_* sniff_* glob st_read* st_drivers *_attach load_*
+        which_secret excel_*
+    """,
+    "it reaches over the network or to another database": """
+        http_* *_http* iceberg_* delta_* postgres_* mysql_* sqlite_* bigquery_* s3_*
+    """,
+    "it runs SQL given as text": """
+        query query_table json_execute_serialized_sql json_serialize_* json_deserialize_sql from_substrait*
+        get_substrait* python_map_function histogram_values eval
+    """,
+    "it changes a sequence or the state of the session": "nextval currval setval setseed",
+    "it changes files or settings": """
+        checkpoint force_checkpoint enable_* disable_* truncate_* write_log add_parquet_key copy_* import_*
+        create_* register_* deregister_* destroy_* set_* start_* stop_*
+    """,
+    "it waits on purpose": "sleep* pg_sleep",
+    "it shows secrets or the inside of the service": """
+        getenv duckdb_secret* duckdb_log* duckdb_external_* duckdb_prepared_statements duckdb_temporary_files
+    """,
+    "it is meant for the inside of the database": "test_* __* stats vector_type icu_sort_key",
 }
 
 DUCKDB = functions(STANDARD + NUMBERS + TEXTS + TIMES + NESTED + JSON + AGGREGATES + SESSION, DANGEROUS)

@@ -158,25 +158,34 @@ st_xmax st_xmin st_y st_ymax st_ymin st_z
 """
 
 DANGEROUS = {
-    r"lo_.*|loread|lowrite|lo": "it makes or changes large objects, also in a read-only transaction",
-    r"dblink.*|postgres_fdw_.*|http|http_.*|https?_.*|net_.*|aws_.*|query_export_to_s3|table_import_from_s3|invoke|"
-    r"pgnet_.*|urlencode": "it opens a connection to another server",
-    r"pg_sleep.*": "it waits on purpose",
-    r"pg_(?:try_)?advisory.*": "it takes or frees locks",
-    r"pg_read.*|pg_ls.*|pg_stat_file|pg_file.*|pg_current_logfile|pg_hba_.*|pg_ident_.*|pg_show_all_file_settings|"
-    r"pg_logdir_ls|pg_relation_filepath": "it reads or writes files of the server",
-    r"pg_(?:cancel|terminate)_backend|pg_signal.*|pg_log_.*": "it reaches into other sessions",
-    r"set_config|setseed|pg_reload_conf|pg_rotate_.*": "it changes settings",
-    r"nextval|setval": "it moves a sequence",
-    r"(?:table|query|cursor|schema|database)_to_xml.*|ts_stat|ts_rewrite|crosstab.*|connectby|xpath_table|"
-    r"plpgsql_.*|xslt_process|exec|execute|query_to_.*|pg_background_.*": "it runs SQL given as text",
-    r"pg_notify": "it sends messages to other sessions",
-    r"txid_current|pg_current_xact_id|pg_export_snapshot": "it changes the state of the transaction",
-    r"pg_.*|binary_upgrade_.*|brin_.*|gin_clean_.*|amvalidate|currtid.*|suppress_.*|tsvector_update_.*|"
-    r"unique_key_recheck|ri_fkey_.*|fmgr_.*|shell_in|.*handler|.*_recv|.*_send": "it can change or reach into the server",
-    r"addgeometrycolumn|dropgeometry.*|updategeometrysrid|populate_geometry_columns|create_hypertable|"
-    r"drop_chunks|add_.*_policy|remove_.*_policy|compress_chunk|decompress_chunk|postgis_.*": "it changes tables",
-    r"utl_file.*|fopen|fclose|put_line|dbms_.*|plpy.*|sys_exec|sys_eval|system_exec": "it reaches out of the database",
+    "it makes or changes large objects, also in a read-only transaction": "lo_* loread lowrite lo",
+    "it opens a connection to another server": """
+        dblink* postgres_fdw_* http http_* https_* net_* aws_* query_export_to_s3 table_import_from_s3 invoke
+    """,
+    "it waits on purpose": "pg_sleep*",
+    "it takes or frees locks": "pg_advisory* pg_try_advisory*",
+    "it reads or writes files of the server": """
+        pg_read* pg_ls* pg_stat_file pg_file* pg_current_logfile pg_hba_* pg_ident_* pg_show_all_file_settings
+        pg_logdir_ls pg_relation_filepath
+    """,
+    "it reaches into other sessions": "pg_cancel_backend pg_terminate_backend pg_signal* pg_log_*",
+    "it changes settings": "set_config setseed pg_reload_conf pg_rotate_*",
+    "it moves a sequence": "nextval setval",
+    "it runs SQL given as text": """
+        *_to_xml* ts_stat ts_rewrite crosstab* connectby xpath_table plpgsql_* xslt_process exec execute
+        pg_background_*
+    """,
+    "it sends messages to other sessions": "pg_notify",
+    "it changes the state of the transaction": "txid_current pg_current_xact_id pg_export_snapshot",
+    "it can change or reach into the server": """
+        pg_* binary_upgrade_* brin_* gin_clean_* amvalidate currtid* suppress_* tsvector_update_* ri_fkey_*
+        fmgr_* unique_key_recheck shell_in *handler *_recv *_send utl_file* fopen fclose put_line dbms_* plpy*
+        sys_exec sys_eval
+    """,
+    "it changes tables": """
+        addgeometrycolumn dropgeometry* updategeometrysrid populate_geometry_columns create_hypertable
+        drop_chunks add_*_policy remove_*_policy compress_chunk decompress_chunk postgis_*
+    """,
 }
 
 _PARTS = (

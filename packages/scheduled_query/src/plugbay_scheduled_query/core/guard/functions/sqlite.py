@@ -24,15 +24,15 @@ unlikely zeroblob
 """
 
 DANGEROUS = {
-    "load_extension": "it loads code from a file into the process",
-    "fts3_tokenizer|fts5": "it hands out or takes memory addresses",
-    "optimize": "it rewrites a full-text index",
-    "sqlite_log": "it writes to the error log",
-    "readfile|writefile|edit|fsdir|lsdir|lsmode|zipfile.*|sqlar_.*|csv": "it reads or writes files",
-    "eval": "it runs SQL given as text",
-    "pragma_.*": "it can change a setting of the database",
-    "sqlite_dbpage|sqlite_dbdata|sqlite_dbptr|bytecode|tables_used": "it reaches below the tables",
-    "uri_.*|remember|wholenumber|icu_load_collation|spellfix1.*": "it reaches into the running process",
+    "it loads code from a file into the process": "load_extension",
+    "it hands out or takes memory addresses": "fts3_tokenizer fts5",
+    "it rewrites a full-text index": "optimize",
+    "it writes to the error log": "sqlite_log",
+    "it reads or writes files": "readfile writefile edit fsdir lsdir lsmode zipfile* sqlar_* csv",
+    "it runs SQL given as text": "eval",
+    "it can change a setting of the database": "pragma_*",
+    "it reaches below the tables": "sqlite_dbpage sqlite_dbdata sqlite_dbptr bytecode tables_used",
+    "it reaches into the running process": "uri_* remember wholenumber icu_load_collation spellfix1*",
 }
 
 SQLITE = functions(STANDARD + HARMLESS, DANGEROUS)
