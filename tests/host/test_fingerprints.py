@@ -78,3 +78,10 @@ def test_encryption_keys_can_be_changed_one_process_after_the_other(
         check_keys(known, SIGN, keys)
     assert stored(known)["encryption"] == fingerprint("encryption", NEW)
     assert "key_changed" not in caplog.text
+
+
+def test_a_forgotten_fingerprint_makes_room_for_a_new_session_secret(known: Store) -> None:
+    with known.begin() as connection:
+        connection.exec_driver_sql("DELETE FROM key_fingerprints WHERE kind = 'session'")
+    check_keys(known, OTHER_SIGN, [OLD])
+    assert stored(known)["session"] == fingerprint("session", OTHER_SIGN)

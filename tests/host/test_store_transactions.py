@@ -250,6 +250,31 @@ def test_another_process_that_holds_the_store_is_named_busy(impatient: Store, da
     assert texts(impatient) == ["at last"]
 
 
+WRITE_WITHOUT_END = """
+import itertools, sys
+from pathlib import Path
+from plugbay.store import Store
+store = Store("", Path(sys.argv[1]))
+for number in itertools.count(1):
+    with store.begin() as connection:
+        connection.exec_driver_sql("INSERT INTO notes (text) VALUES (?)", (str(number),))
+    print(number, flush=True)
+"""
+
+
+def test_what_was_reported_as_written_survives_a_kill(sqlite_store: Store, data_dir: Path) -> None:
+    command = [sys.executable, "-c", WRITE_WITHOUT_END, str(data_dir)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        while writer.stdout.readline() != "50\n":
+            pass
+        writer.kill()
+        reported = [50, *map(int, writer.stdout)][-1]
+    assert len(texts(sqlite_store)) in (reported, reported + 1)
+    with sqlite_store.begin() as connection:
+        assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
+
+
 def test_orm_is_not_loaded_until_a_session_is_asked_for(data_dir: Path) -> None:
     program = """if True:
         import sys
