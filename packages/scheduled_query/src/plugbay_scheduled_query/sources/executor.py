@@ -5,7 +5,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from plugbay.clock import Clock, SystemClock
+from plugbay import Clock, SystemClock, get_logger
 
 from .child import Child, RunnerGoneError
 from .conversation import KILL_AFTER_S, Conversation, Reply
@@ -19,6 +19,7 @@ ATTEMPTS = 3  # a runner that died while idle got nothing of the request, so ano
 CANCEL_PATIENCE_S = 1.0 + KILL_AFTER_S  # from the click to the end of the runner
 LOOK_LIMIT_S = 10.0  # for a self-test or a list of tables
 MEMORY_BYTES = 512_000_000
+CONNECT_LIMIT_S = 10.0
 STOPPING = "the service is stopping"
 
 Status = Literal["success", "failed", "timeout", "cancelled"]
@@ -33,6 +34,7 @@ class RunRequest:
     sql: str
     timeout_s: float
     caps: Caps = field(default_factory=Caps)
+    connect_s: float = CONNECT_LIMIT_S
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class Executor:
             return self._outcome(run, request)
         finally:
             with self._lock:
-                del self._runs[request.run_id]
+                self._runs.pop(request.run_id, None)
 
     def cancel(self, run_id: Hashable, by: str) -> bool:
         """Stop a run; False when there is none of this id."""
@@ -164,7 +166,9 @@ class Executor:
             if run.cancelled_by is not None:
                 is_sound = True
                 return Reply("cancelled")
-            conversation = Conversation(child, request.timeout_s, request.caps.result_bytes)
+            conversation = Conversation(
+                child, request.timeout_s, request.connect_s, request.caps.result_bytes
+            )
             reply = conversation.hold(_frame(request, ask, child.number))
             is_sound = reply.is_runner_sound
             return reply
@@ -187,6 +191,7 @@ def _frame(request: RunRequest, ask: str, number: int) -> bytes:
         "params": target.params,
         "sql": request.sql,
         "timeout_s": request.timeout_s,
+        "connect_s": request.connect_s,
         "caps": request.caps.as_dict(),
     }
     return pack_json(Kind.REQUEST, content)

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from plugbay.logs import get_logger
+from plugbay import get_logger
 
 from .child import FAREWELL_S, Child, RunnerGoneError
 
