@@ -9,9 +9,9 @@ import sys
 import time
 from pathlib import Path
 
-from .meter import MEMORY_EXIT
-from .protocol import FrameReader, Kind, ProtocolError
-from .watch import cancel_frame
+from plugbay_scheduled_query.sources.meter import MEMORY_EXIT
+from plugbay_scheduled_query.sources.protocol import FrameReader, Kind, ProtocolError
+from plugbay_scheduled_query.sources.watch import cancel_frame
 
 PROGRAM = "from plugbay_scheduled_query.sources.runner import main; main()"
 START_LIMIT_S = 30  # a machine that is busy starting many

@@ -5,9 +5,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from .child import Child, RunnerGoneError
-from .dialects.session import CONNECT_LIMIT_S
-from .protocol import Kind
+from plugbay_scheduled_query.sources.child import Child, RunnerGoneError
+from plugbay_scheduled_query.sources.protocol import Kind
 
 CANCEL_AFTER_S = 1.0  # past the limit that the database keeps itself
 KILL_AFTER_S = 1.0  # past the cancel from outside
@@ -28,9 +27,10 @@ class Reply:
 class Conversation:
     """Asks, and listens until the answer, the time limit or the end of the runner."""
 
-    def __init__(self, child: Child, timeout_s: float, result_bytes: int) -> None:
+    def __init__(self, child: Child, timeout_s: float, connect_s: float, result_bytes: int) -> None:
         self._child = child
         self._timeout_s = timeout_s
+        self._connect_s = connect_s
         self._most_bytes = result_bytes + RESULT_SLACK_BYTES
         self._rows = bytearray()
         self._is_connecting = False
@@ -66,7 +66,7 @@ class Conversation:
                 self._child.kill()
         elif kind == Kind.CONNECTING:
             self._is_connecting = True
-            self._deadline = time.monotonic() + CONNECT_LIMIT_S + CANCEL_AFTER_S + KILL_AFTER_S
+            self._deadline = time.monotonic() + self._connect_s + CANCEL_AFTER_S + KILL_AFTER_S
         elif kind == Kind.STARTED:
             self._expect_result()
 
@@ -77,7 +77,7 @@ class Conversation:
     def _run_out(self) -> Reply | None:
         if self._is_connecting:
             self._child.kill()
-            return Reply("failed", f"no connection within {CONNECT_LIMIT_S} s", is_runner_sound=False)
+            return Reply("failed", f"no connection within {self._connect_s:g} s", is_runner_sound=False)
         if self._is_late:
             self._child.kill()
             return Reply("timeout", is_runner_sound=False)

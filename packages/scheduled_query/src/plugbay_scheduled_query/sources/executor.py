@@ -5,15 +5,15 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from plugbay import Clock, SystemClock, get_logger
+from plugbay import Clock, SystemClock
 
-from .child import Child, RunnerGoneError
-from .conversation import KILL_AFTER_S, Conversation, Reply
-from .dialects.session import Report, SourceRefusedError, Table
-from .pool import Pool, PoolClosedError, RunnerState
-from .protocol import Kind, pack_json
-from .results import Caps
-from .target import Target
+from plugbay_scheduled_query.sources.child import Child, RunnerGoneError
+from plugbay_scheduled_query.sources.conversation import KILL_AFTER_S, Conversation, Reply
+from plugbay_scheduled_query.sources.dialects.session import Report, SourceRefusedError, Table
+from plugbay_scheduled_query.sources.pool import Pool, PoolClosedError, RunnerState
+from plugbay_scheduled_query.sources.protocol import Kind, pack_json
+from plugbay_scheduled_query.sources.results import Caps
+from plugbay_scheduled_query.sources.target import Target
 
 ATTEMPTS = 3  # a runner that died while idle got nothing of the request, so another may have it
 CANCEL_PATIENCE_S = 1.0 + KILL_AFTER_S  # from the click to the end of the runner

@@ -4,8 +4,8 @@ import os
 import threading
 import time
 
-from .dialects.session import Session
-from .limits import resident_bytes
+from plugbay_scheduled_query.sources.dialects.session import Session
+from plugbay_scheduled_query.sources.limits import resident_bytes
 
 LOOK_EVERY_S = 0.05
 MEMORY_EXIT = 81  # the exit status of a runner that used too much memory

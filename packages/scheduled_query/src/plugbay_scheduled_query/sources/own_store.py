@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .dialects.session import SourceRefusedError
-from .url import parse_url
+from plugbay_scheduled_query.sources.dialects.session import SourceRefusedError
+from plugbay_scheduled_query.sources.url import parse_url
 
 # run on the product's own store; a source is the same database, or a replica of it, when it answers the same
 IDENTITY_SQL = (

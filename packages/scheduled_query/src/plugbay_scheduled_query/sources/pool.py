@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from plugbay import get_logger
 
-from .child import FAREWELL_S, Child, RunnerGoneError
+from plugbay_scheduled_query.sources.child import FAREWELL_S, Child, RunnerGoneError
 
 IDLE_LIMIT_S = 60.0  # what is not used for this long, beyond those ahead, is let go
 RETRY_START_S = 1.0  # after a start that the system refused

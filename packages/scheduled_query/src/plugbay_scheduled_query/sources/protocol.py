@@ -11,6 +11,7 @@ from typing import Any
 HEADER = struct.Struct("<BI")
 FRAME_LIMIT = 16 * 1024 * 1024  # bytes: a longer frame means that the other side is not in its right mind
 RECEIVE_BYTES = 256 * 1024
+ROWS_FRAME_BYTES = 1024 * 1024
 
 
 class Kind(IntEnum):
@@ -32,6 +33,12 @@ class ProtocolError(Exception):
 def pack(kind: Kind, payload: bytes = b"") -> bytes:
     """One frame as bytes."""
     return HEADER.pack(kind, len(payload)) + payload
+
+
+def pack_rows(text: bytes) -> bytes:
+    """The text of some rows, in as many frames as it takes."""
+    parts = (text[at : at + ROWS_FRAME_BYTES] for at in range(0, len(text), ROWS_FRAME_BYTES))
+    return b"".join(pack(Kind.ROWS, part) for part in parts)
 
 
 def pack_json(kind: Kind, value: Any) -> bytes:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .dialects.session import SourceError, SourceRefusedError
-from .url import reference_of
+from plugbay_scheduled_query.sources.dialects.session import SourceError, SourceRefusedError
+from plugbay_scheduled_query.sources.url import reference_of
 
 FILE_LIMIT_BYTES = 64 * 1024
 

@@ -1,11 +1,11 @@
-"""The sources that the settings name: `SCHEDULED_QUERY_SOURCES`, a JSON object of name to URL."""
+"""The sources that the settings name: `SCHEDULED_QUERY_SOURCES`, an object of name to URL."""
 
-import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
-from .dialects.session import SourceError
-from .source import Source, dialect_of_url
+from plugbay_scheduled_query.sources.dialects.session import SourceError
+from plugbay_scheduled_query.sources.source import Source, dialect_of_url
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,62}")
 
@@ -20,25 +20,9 @@ def check_name(name: str) -> str:
     return name
 
 
-def sources_from_settings(text: str) -> list[Source]:
+def sources_from_settings(found: Mapping[str, Any]) -> list[Source]:
     """`{"orders": "postgresql://…", "odd": {"url": "…", "accepts_unguarded": true}}` as sources."""
-    if not text.strip():
-        return []
-    try:
-        found = json.loads(text, object_pairs_hook=_unique)
-    except ValueError:
-        raise SourceError(
-            "the sources are not a JSON object of name to URL, or name a source twice"
-        ) from None
-    if not isinstance(found, dict):
-        raise SourceError("the sources are not a JSON object of name to URL")
     return [_source(name, value) for name, value in found.items()]
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({name for name, _ in pairs}) != len(pairs):
-        raise ValueError
-    return dict(pairs)
 
 
 def _source(name: str, value: Any) -> Source:

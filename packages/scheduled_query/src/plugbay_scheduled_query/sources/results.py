@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .dialects.session import Answer
-from .protocol import Kind, pack
-from .values import CUT_MARK, RowEncoder
+from plugbay_scheduled_query.sources.dialects.session import Answer
+from plugbay_scheduled_query.sources.protocol import pack_rows
+from plugbay_scheduled_query.sources.values import CUT_MARK, RowEncoder
 
 FLUSH_BYTES = 64 * 1024
 FIRST_ROWS = 8  # few, until it is known how long a row is
@@ -57,8 +57,8 @@ class ResultWriter:
             count = max(1, min(MOST_ROWS, FLUSH_BYTES * len(rows) // max(1, self._bytes - before)))
 
     def rest(self) -> bytes:
-        """The last frame of rows."""
-        return pack(Kind.ROWS, bytes(self._buffer) + b"]")
+        """The last frames of rows."""
+        return pack_rows(bytes(self._buffer) + b"]")
 
     @property
     def _bytes(self) -> int:
@@ -95,7 +95,7 @@ class ResultWriter:
         self._buffer += encoded
         self.row_count += row_count
         if len(self._buffer) >= FLUSH_BYTES:
-            self._send(pack(Kind.ROWS, bytes(self._buffer)))
+            self._send(pack_rows(bytes(self._buffer)))
             self._sent_bytes += len(self._buffer)
             self._buffer.clear()
 

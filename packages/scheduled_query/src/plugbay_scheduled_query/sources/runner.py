@@ -13,12 +13,18 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from .dialects.session import Params, Session, SourceError, SourceRefusedError, StaleSessionError
-from .limits import die_with_parent, limit_address_space, restrict_process
-from .meter import Meter
-from .protocol import FrameReader, Kind, pack, pack_json
-from .results import Caps, ResultWriter
-from .watch import Watch
+from plugbay_scheduled_query.sources.dialects.session import (
+    Params,
+    Session,
+    SourceError,
+    SourceRefusedError,
+    StaleSessionError,
+)
+from plugbay_scheduled_query.sources.limits import die_with_parent, limit_address_space, restrict_process
+from plugbay_scheduled_query.sources.meter import Meter
+from plugbay_scheduled_query.sources.protocol import FrameReader, Kind, pack, pack_json
+from plugbay_scheduled_query.sources.results import Caps, ResultWriter
+from plugbay_scheduled_query.sources.watch import Watch
 
 IDLE_SESSION_S = 60  # a connection that nobody uses is not kept longer
 SESSION_AGE_S = 600  # nor one that everybody uses: the account's rights may have changed
@@ -131,7 +137,7 @@ class Runner:
 
     def _new_session(self, request: dict[str, Any]) -> Session:
         self._channel.sendall(pack(Kind.CONNECTING))
-        session = self._open(request["dialect"], request["params"])
+        session = self._open(request)
         self._session, self._key, self._opened_at = session, request["key"], time.monotonic()
         try:
             session.begin(request["timeout_s"])
@@ -141,9 +147,10 @@ class Runner:
         self._channel.sendall(pack(Kind.STARTED))
         return session
 
-    def _open(self, dialect: str, params: dict[str, Any]) -> Session:
-        module = importlib.import_module(f".dialects.{dialect}", __package__)
-        session: Session = module.open_session(Params(params, self._memory_bytes))
+    def _open(self, request: dict[str, Any]) -> Session:
+        module = importlib.import_module(f".dialects.{request['dialect']}", __package__)
+        params = Params(request["params"], self._memory_bytes, request["connect_s"])
+        session: Session = module.open_session(params)
         if not self._is_limited:
             self._is_limited = True
             die_with_parent(self._parent, is_wanted=session.ends_with_client)
@@ -188,4 +195,5 @@ def main() -> None:
     restrict_process()
     watch = Watch(socket.socket(fileno=control_fd))
     watch.start()
-    Runner(socket.socket(fileno=channel_fd), watch, memory_bytes, parent).serve()
+    with contextlib.suppress(ConnectionError):  # the parent hung up: nobody is left to tell
+        Runner(socket.socket(fileno=channel_fd), watch, memory_bytes, parent).serve()

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .dialects.session import SourceError, SourceRefusedError
-from .own_store import StoreIdentity, refuse_own_files
-from .references import References
-from .target import Target
-from .url import SourceUrl, mask_url, parse_url, reference_of
+from plugbay_scheduled_query.sources.dialects.session import SourceError, SourceRefusedError
+from plugbay_scheduled_query.sources.own_store import StoreIdentity, refuse_own_files
+from plugbay_scheduled_query.sources.references import References
+from plugbay_scheduled_query.sources.target import Target
+from plugbay_scheduled_query.sources.url import SourceUrl, mask_url, parse_url, reference_of
 
 DIALECTS = {
     "sqlite": "sqlite",

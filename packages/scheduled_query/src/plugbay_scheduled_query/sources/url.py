@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
-from .dialects.session import SourceError
-from .target import MASK
+from plugbay_scheduled_query.sources.dialects.session import SourceError
+from plugbay_scheduled_query.sources.target import MASK
 
 _URL = re.compile(
     r"(?P<scheme>[A-Za-z][A-Za-z0-9+._-]*)://"

@@ -8,8 +8,8 @@ import struct
 import threading
 import time
 
-from .dialects.session import Session
-from .protocol import FrameReader, Kind, pack
+from plugbay_scheduled_query.sources.dialects.session import Session
+from plugbay_scheduled_query.sources.protocol import FrameReader, Kind, pack
 
 ASK_AGAIN_S = 0.4  # a cancel that arrives before its statement reaches the server has no effect
 LAST_WORDS_S = 0.8  # to tell the server that nobody waits for the answer any more

@@ -6,8 +6,8 @@ from typing import Any
 
 import duckdb
 
-from .duckdb_values import Conversion, conversion_of
-from .session import (
+from plugbay_scheduled_query.sources.dialects.duckdb_values import Conversion, conversion_of
+from plugbay_scheduled_query.sources.dialects.session import (
     SCHEMA_COLUMN_LIMIT,
     Answer,
     Params,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..values import NESTING_LIMIT, JsonText, NumberText, iso_text
+from plugbay_scheduled_query.sources.values import NESTING_LIMIT, JsonText, NumberText, iso_text
 
 # infinite dates, nanoseconds, months in an interval: Python's types have none of these
 _TEXT_TYPES = ("date", "interval", "geometry", "time", "timestamp")

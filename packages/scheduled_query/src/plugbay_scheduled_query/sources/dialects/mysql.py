@@ -8,12 +8,9 @@ from pymysql.constants import CLIENT, FIELD_TYPE
 from pymysql.converters import conversions
 from pymysql.cursors import SSCursor
 
-from ..values import JsonText, NumberText, iso_text
-from ..wkb import geometry_text
-from .mysql_account import TABLES_SQL, test_account
-from .session import (
+from plugbay_scheduled_query.sources.dialects.mysql_account import TABLES_SQL, test_account
+from plugbay_scheduled_query.sources.dialects.session import (
     CANCEL_LIMIT_S,
-    CONNECT_LIMIT_S,
     SCHEMA_COLUMN_LIMIT,
     Answer,
     Params,
@@ -23,6 +20,8 @@ from .session import (
     Table,
     group_columns,
 )
+from plugbay_scheduled_query.sources.values import JsonText, NumberText, iso_text
+from plugbay_scheduled_query.sources.wkb import geometry_text
 
 COM_RESET_CONNECTION = 0x1F
 TIMEOUT_ERRORS = {1969, 3024}  # MariaDB's max_statement_time, MySQL's max_execution_time
@@ -56,16 +55,16 @@ class MysqlSession:
 
     def __init__(self, params: Params) -> None:
         self._params = params
-        self._connection: Any = _connect(params, CONNECT_LIMIT_S)
+        self._connection: Any = _connect(params, params.connect_s)
         self._connection._read_timeout = None
-        self._limit = _limit_setting(self._connection)
+        self._settings = _settings(self._connection)
         self._cursor: Any = None
         self._is_clean = True
         self._is_midway = False
 
     def begin(self, timeout_s: float) -> None:
         try:
-            self._command(f"SET NAMES utf8mb4, SESSION {self._limit.format(timeout_s)}")
+            self._command(f"SET NAMES utf8mb4, {self._settings.format(timeout_s)}")
             self._command("START TRANSACTION READ ONLY")
         except (pymysql.OperationalError, pymysql.InterfaceError, OSError):
             raise StaleSessionError from None
@@ -131,10 +130,11 @@ def _connect(params: Params, limit_s: float) -> Any:
     )
 
 
-def _limit_setting(connection: Any) -> str:
+def _settings(connection: Any) -> str:
+    # DDL ends a transaction before it runs, so the session must be read-only too
     if "MariaDB" in connection.get_server_info():
-        return "max_statement_time = {0:.3f}"
-    return "max_execution_time = {0:.3f} * 1000"
+        return "SESSION tx_read_only = ON, SESSION max_statement_time = {0:.3f}"
+    return "SESSION transaction_read_only = ON, SESSION max_execution_time = {0:.3f} * 1000"
 
 
 def _abandon(cursor: Any) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from .session import Report
+from plugbay_scheduled_query.sources.dialects.session import Report
 
 TABLES_SQL = """
     SELECT table_schema, table_name, column_name, column_type FROM information_schema.columns

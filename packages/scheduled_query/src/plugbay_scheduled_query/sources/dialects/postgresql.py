@@ -1,6 +1,8 @@
 """PostgreSQL: one statement over the extended protocol, in a read-only transaction that is rolled back."""
 
 import contextlib
+import itertools
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,11 +11,14 @@ from psycopg import generators, pq
 from psycopg.adapt import AdaptersMap, Transformer
 from psycopg.rows import tuple_row
 
-from .postgresql_account import TABLES_SQL, refuse_own_store, test_account
-from .postgresql_values import adapters, register_lenient_text
-from .session import (
+from plugbay_scheduled_query.sources.dialects.postgresql_account import (
+    TABLES_SQL,
+    refuse_own_store,
+    test_account,
+)
+from plugbay_scheduled_query.sources.dialects.postgresql_values import adapters, register_lenient_text
+from plugbay_scheduled_query.sources.dialects.session import (
     CANCEL_LIMIT_S,
-    CONNECT_LIMIT_S,
     SCHEMA_COLUMN_LIMIT,
     Answer,
     Params,
@@ -33,8 +38,8 @@ _ROWS = (pq.ExecStatus.SINGLE_TUPLE, pq.ExecStatus.TUPLES_CHUNK, pq.ExecStatus.T
 _ALWAYS = {
     "application_name": "plugbay",
     "client_encoding": "UTF8",
-    "keepalives_idle": 10,
-    "tcp_user_timeout": CONNECT_LIMIT_S * 1000,  # ms: a peer that vanished is noticed
+    "keepalives_idle": 10,  # s
+    "tcp_user_timeout": 10_000,  # ms: a peer that vanished is noticed
 }
 
 
@@ -93,10 +98,10 @@ class PostgresqlSession:
     def _load(self, result: pq.abc.PGresult, rest: Iterator[pq.abc.PGresult]) -> Iterator[list[Any]]:
         transformer = Transformer(self._connection)
         transformer.set_pgresult(result)
-        yield transformer.load_rows(0, result.ntuples, tuple_row_maker)
-        for following in rest:
-            transformer.set_pgresult(following, set_loaders=False)
-            yield transformer.load_rows(0, following.ntuples, tuple_row_maker)
+        for part in itertools.chain((result,), rest):
+            transformer.set_pgresult(part, set_loaders=False)
+            if part.ntuples:  # the last part is empty, and none is the end
+                yield transformer.load_rows(0, part.ntuples, tuple)
 
     def cancel(self) -> None:
         self._connection.cancel_safe(timeout=CANCEL_LIMIT_S)
@@ -127,13 +132,8 @@ class PostgresqlSession:
         return test_account(self._connection)
 
 
-def tuple_row_maker(values: Any) -> tuple[Any, ...]:
-    """Rows stay tuples."""
-    return tuple(values)
-
-
 def _connect(params: Params) -> "psycopg.Connection[Any]":
-    options = {**_ALWAYS, **params.values["connect"], "connect_timeout": CONNECT_LIMIT_S}
+    options = {**_ALWAYS, **params.values["connect"], "connect_timeout": math.ceil(params.connect_s)}
     connection = psycopg.connect(
         **options, autocommit=True, prepare_threshold=None, row_factory=tuple_row, context=_Context()
     )

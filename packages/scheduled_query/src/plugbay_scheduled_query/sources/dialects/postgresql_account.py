@@ -5,8 +5,8 @@ from typing import Any
 
 import psycopg
 
-from ..own_store import IDENTITY_SQL
-from .session import Report, SourceRefusedError
+from plugbay_scheduled_query.sources.dialects.session import Report, SourceRefusedError
+from plugbay_scheduled_query.sources.own_store import IDENTITY_SQL
 
 TABLES_SQL = """
     SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod)

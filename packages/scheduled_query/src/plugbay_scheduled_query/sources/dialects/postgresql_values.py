@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 from psycopg.adapt import AdaptersMap, Loader
 
-from ..values import JsonText, NumberText, decode_text, iso_text
+from plugbay_scheduled_query.sources.values import JsonText, NumberText, decode_text, iso_text
 
 # an interval has months, a date can be BC or infinite, a range can be empty: Python's types know none of it
 _AS_TEXT = ("interval", "inet", "cidr", "uuid")

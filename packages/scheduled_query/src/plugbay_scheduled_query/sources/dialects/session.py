@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-CONNECT_LIMIT_S = 10
 CANCEL_LIMIT_S = 1.0  # to reach the server with "stop that": the end of the runner is due soon after
 SCHEMA_COLUMN_LIMIT = 20_000  # of all tables together
 
@@ -27,6 +26,7 @@ class Params:
 
     values: Mapping[str, Any]
     memory_bytes: int
+    connect_s: float
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ import sqlite3
 import time
 from pathlib import Path
 
-from ..values import decode_text
-from .session import (
+from plugbay_scheduled_query.sources.dialects.session import (
     SCHEMA_COLUMN_LIMIT,
     Answer,
     Params,
@@ -15,6 +14,7 @@ from .session import (
     StaleSessionError,
     Table,
 )
+from plugbay_scheduled_query.sources.values import decode_text
 
 BUSY_LIMIT_S = 5  # a writer that holds the file longer than this makes the query fail
 STEPS_BETWEEN_LOOKS = 10_000  # virtual machine steps, some tenths of a millisecond

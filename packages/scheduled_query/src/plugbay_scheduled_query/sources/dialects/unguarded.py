@@ -6,7 +6,14 @@ from typing import Any
 from sqlalchemy import URL, Engine, create_engine, inspect
 from sqlalchemy.pool import NullPool
 
-from .session import SCHEMA_COLUMN_LIMIT, Answer, Params, Report, SourceError, Table
+from plugbay_scheduled_query.sources.dialects.session import (
+    SCHEMA_COLUMN_LIMIT,
+    Answer,
+    Params,
+    Report,
+    SourceError,
+    Table,
+)
 
 
 class UnguardedSession:
