@@ -30,7 +30,9 @@ def sessions(store: Store, clock: FakeClock) -> Sessions:
 
 
 def open_one(sessions: Sessions, account: Account, **more: str) -> str:
-    return sessions.open(account.id, "192.0.2.1", "Firefox", **more)
+    value = sessions.open(account, "192.0.2.1", "Firefox", **more)
+    assert value
+    return value
 
 
 def rows(store: Store) -> list[sa.Row[tuple[object, ...]]]:
@@ -144,6 +146,21 @@ def test_a_new_password_ends_every_session_of_the_user(
     assert sessions.find(of_bob)
 
 
+def test_a_password_that_changed_since_it_was_checked_opens_no_session(
+    sessions: Sessions, ada: Account, accounts: Accounts
+) -> None:
+    now = accounts.set_password(ada, "another horse")
+    assert sessions.open(ada, "192.0.2.1", "Firefox") is None
+    assert sessions.open(now, "192.0.2.1", "Firefox")
+
+
+def test_a_user_who_was_removed_since_opens_no_session(
+    sessions: Sessions, ada: Account, accounts: Accounts
+) -> None:
+    accounts.remove(ada)
+    assert sessions.open(ada, "192.0.2.1", "Firefox") is None
+
+
 def test_one_can_end_ones_other_sessions(sessions: Sessions, ada: Account) -> None:
     here, there = open_one(sessions, ada), open_one(sessions, ada)
     user = sessions.find(here)
@@ -154,16 +171,16 @@ def test_one_can_end_ones_other_sessions(sessions: Sessions, ada: Account) -> No
 
 
 def test_the_latest_session_is_listed_first(sessions: Sessions, ada: Account, clock: FakeClock) -> None:
-    sessions.open(ada.id, "192.0.2.1", "Firefox")
+    sessions.open(ada, "192.0.2.1", "Firefox")
     clock.advance(1)
-    sessions.open(ada.id, "192.0.2.2", "Safari")
+    sessions.open(ada, "192.0.2.2", "Safari")
     assert [row.user_agent for row in sessions.of_user(ada.id)] == ["Safari", "Firefox"]
     clock.advance(IDLE_S)
     assert sessions.of_user(ada.id) == []
 
 
 def test_a_strange_browser_is_written_down_harmlessly(sessions: Sessions, ada: Account) -> None:
-    sessions.open(ada.id, "\0" + "1" * 100, "evil\0\x1b[2J\n" + "x" * 1000)
+    sessions.open(ada, "\0" + "1" * 100, "evil\0\x1b[2J\n" + "x" * 1000)
     [row] = sessions.of_user(ada.id)
     assert row.address == "1" * 64
     assert row.user_agent.startswith("evil[2Jxxx")

@@ -2,11 +2,28 @@ import pytest
 import sqlalchemy as sa
 from fakes import FakeClock
 from plugbay.auth.errors import TooManyAttempts
-from plugbay.auth.throttle import FORGET_AFTER_S, Attempt, Throttle, wait_after
+from plugbay.auth.throttle import FORGET_AFTER_S, Attempt, Throttle, neighbourhood, wait_after
 from plugbay.store import Store
 from plugbay.store.tables import login_failures
 
 ADA = Attempt.of("ada", "192.0.2.1")
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::1", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("", ""),
+        ("testclient", "testclient"),
+        ("\0" + "x" * 100, "x" * 64),
+    ],
+)
+def test_a_whole_ipv6_network_counts_as_one_address(address: str, counted: str) -> None:
+    assert neighbourhood(address) == counted
 
 
 @pytest.fixture

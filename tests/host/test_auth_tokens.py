@@ -2,7 +2,7 @@ import pytest
 import sqlalchemy as sa
 from fakes import FakeClock
 from plugbay.auth.accounts import Account, Accounts
-from plugbay.auth.errors import LabelRefused, TooManyTokens
+from plugbay.auth.errors import LabelRefused, TooManyTokens, UnknownUser
 from plugbay.auth.passwords import Passwords
 from plugbay.auth.tokens import MOST_PER_USER, Tokens
 from plugbay.auth.user import User
@@ -131,6 +131,12 @@ def test_a_token_needs_a_visible_name(tokens: Tokens, ada: Account) -> None:
         with pytest.raises(LabelRefused, match="1 to 100 visible characters"):
             tokens.create(ada.id, label)
     assert tokens.of_user(ada.id) == []
+
+
+def test_a_user_who_was_just_removed_gets_no_token(tokens: Tokens, ada: Account, accounts: Accounts) -> None:
+    accounts.remove(ada)
+    with pytest.raises(UnknownUser):
+        tokens.create(ada.id, "scraper")
 
 
 def test_nobody_fills_the_store_with_tokens(

@@ -74,10 +74,10 @@ def account_router(host: "Plugbay", manager: LocalAuthManager) -> APIRouter:
         except FieldProblem as problem:
             errors = {problem.field: problem.text}
             return await run_in_threadpool(page, request, user, problem.status, errors=errors)
-        await manager.slots.run(manager.accounts.set_password, account, password)
+        account = await manager.slots.run(manager.accounts.set_password, account, password)
         response = done(request, "Your password is changed, and your other sessions have ended.")
-        session = await run_in_threadpool(manager.open_session, request, account)
-        manager.keep_session(request, response, session)
+        if session := await run_in_threadpool(manager.open_session, request, account):
+            manager.keep_session(request, response, session)
         return response
 
     @router.post("/tokens", dependencies=CHANGES)

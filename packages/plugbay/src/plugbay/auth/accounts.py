@@ -11,8 +11,11 @@ from plugbay.auth.names import checked_name, is_possible_name
 from plugbay.auth.passwords import Passwords
 from plugbay.auth.user import ROLES, Role
 from plugbay.clock import Clock
+from plugbay.logs import get_logger
 from plugbay.store import Store
 from plugbay.store.tables import api_tokens, name_key, sessions, users
+
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -66,21 +69,28 @@ class Accounts:
             user_id = connection.execute(insert.returning(users.c.id)).scalar_one_or_none()
         if user_id is None:
             raise NameTaken(name=name)
+        log.info("user_added", user=name, role=role)
         return replace(account, id=user_id)
 
-    def set_password(self, account: Account, password: str) -> None:
+    def set_password(self, account: Account, password: str) -> Account:
         """Gives a new password and ends all sessions of the user; tokens live on."""
-        new = {"password_hash": self._passwords.hash(password), "password_changed_at": self._clock.now()}
+        new = replace(
+            account, password_hash=self._passwords.hash(password), password_changed_at=self._clock.now()
+        )
+        values = {"password_hash": new.password_hash, "password_changed_at": new.password_changed_at}
         with self._store.begin() as connection:
-            connection.execute(sa.update(users).where(users.c.id == account.id).values(new))
+            connection.execute(sa.update(users).where(users.c.id == account.id).values(values))
             connection.execute(sa.delete(sessions).where(sessions.c.user_id == account.id))
+        log.info("password_changed", user=account.name)
+        return new
 
-    def renew_hash(self, account: Account, password: str) -> None:
+    def renew_hash(self, account: Account, password: str) -> Account:
         """Keeps the same password under today's costs, unless it was changed meanwhile."""
         unchanged = (users.c.id == account.id) & (users.c.password_hash == account.password_hash)
         new = self._passwords.hash(password)
         with self._store.begin() as connection:
             connection.execute(sa.update(users).where(unchanged).values(password_hash=new))
+        return replace(account, password_hash=new)
 
     def set_role(self, account: Account, role: str) -> None:
         """Changes the role from the next request on, or raises LastAdmin."""
@@ -89,12 +99,14 @@ class Accounts:
             if role != "admin":
                 _keep_an_admin(connection, account)
             connection.execute(sa.update(users).where(users.c.id == account.id).values(role=role))
+        log.info("role_changed", user=account.name, role=role)
 
     def remove(self, account: Account) -> None:
         """Removes the user with all sessions and tokens, or raises LastAdmin."""
         with self._store.begin() as connection:
             _keep_an_admin(connection, account)
             connection.execute(sa.delete(users).where(users.c.id == account.id))
+        log.info("user_removed", user=account.name)
 
     def has_admin(self) -> bool:
         with self._store.connect() as connection:

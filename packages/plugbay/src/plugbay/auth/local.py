@@ -66,9 +66,10 @@ class LocalAuthManager:
         log.info("signed_in", user=account.name, address=address_of(request))
         return await anyio.to_thread.run_sync(self.open_session, request, account)
 
-    def open_session(self, request: HTTPConnection, account: Account) -> str:
+    def open_session(self, request: HTTPConnection, account: Account) -> str | None:
+        """A new session's cookie value, or None if the password was changed a moment ago."""
         agent = request.headers.get("user-agent", "")
-        return self.sessions.open(account.id, address_of(request), agent, instead_of=session_cookie(request))
+        return self.sessions.open(account, address_of(request), agent, instead_of=session_cookie(request))
 
     def keep_session(self, request: HTTPConnection, response: Response, value: str) -> None:
         """Gives the browser its session."""
@@ -92,7 +93,7 @@ class LocalAuthManager:
         if had_failures:
             self.throttle.succeeded(attempt)
         if self.passwords.are_outdated(account.password_hash):
-            self.accounts.renew_hash(account, password)
+            return self.accounts.renew_hash(account, password)
         return account
 
     def _look_up(self, credential: Credential) -> User | None:

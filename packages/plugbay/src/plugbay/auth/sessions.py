@@ -3,11 +3,12 @@
 import hashlib
 import secrets
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
+from plugbay.auth.accounts import Account
 from plugbay.auth.touch import is_stale, touch
 from plugbay.auth.user import User
 from plugbay.clock import Clock
@@ -24,6 +25,7 @@ _FIND = (
     .join(users, users.c.id == sessions.c.user_id)
     .where(sessions.c.id_hash == sa.bindparam("id_hash"))
 )
+_LOCK_HASH = sa.select(users.c.password_hash).where(users.c.id == sa.bindparam("id")).with_for_update()
 
 
 class Sessions:
@@ -33,24 +35,28 @@ class Sessions:
         self._store = store
         self._clock = clock
 
-    def open(self, user_id: int, address: str, agent: str, instead_of: str | None = None) -> str:
-        """A new session's cookie value; the session that the browser had before is over."""
+    def open(self, account: Account, address: str, agent: str, instead_of: str | None = None) -> str | None:
+        """A new session's cookie value; the session that the browser had before is over.
+
+        None if the account is not as it was when its password was checked: changed meanwhile, or gone.
+        """
         value, now = secrets.token_urlsafe(ID_BYTES), self._clock.now()
+        row = {
+            "id_hash": _hash(value),
+            "user_id": account.id,
+            "created_at": now,
+            "last_seen_at": now,
+            "expires_at": now + timedelta(seconds=LONGEST_S),
+            "address": _shown(address, _MAX_ADDRESS),
+            "user_agent": _shown(agent, _MAX_AGENT),
+        }
         with self._store.begin() as connection:
-            idle = sessions.c.last_seen_at <= now - timedelta(seconds=IDLE_S)
-            connection.execute(sa.delete(sessions).where((sessions.c.expires_at <= now) | idle))
+            stored = connection.execute(_LOCK_HASH, {"id": account.id}).scalar_one_or_none()
+            if stored != account.password_hash:
+                return None
+            connection.execute(_delete_over(now))
             connection.execute(sa.delete(sessions).where(sessions.c.id_hash == _hash(instead_of or "")))
-            connection.execute(
-                sa.insert(sessions).values(
-                    id_hash=_hash(value),
-                    user_id=user_id,
-                    created_at=now,
-                    last_seen_at=now,
-                    expires_at=now + timedelta(seconds=LONGEST_S),
-                    address=_shown(address, _MAX_ADDRESS),
-                    user_agent=_shown(agent, _MAX_AGENT),
-                )
-            )
+            connection.execute(sa.insert(sessions).values(row))
         return value
 
     def find(self, value: str) -> User | None:
@@ -76,11 +82,21 @@ class Sessions:
 
     def of_user(self, user_id: int) -> Sequence[sa.Row[Any]]:
         """The sessions of a user that are not over, the latest first."""
-        now = self._clock.now()
-        alive = (sessions.c.expires_at > now) & (sessions.c.last_seen_at > now - timedelta(seconds=IDLE_S))
+        alive = sa.not_(_is_over(self._clock.now()))
         query = sa.select(sessions).where(sessions.c.user_id == user_id, alive)
         with self._store.connect() as connection:
             return connection.execute(query.order_by(sessions.c.last_seen_at.desc())).all()
+
+
+def _is_over(now: datetime) -> sa.ColumnElement[bool]:
+    idle = sessions.c.last_seen_at <= now - timedelta(seconds=IDLE_S)
+    return (sessions.c.expires_at <= now) | idle
+
+
+def _delete_over(now: datetime) -> sa.Delete:
+    # what another login is deleting just now is left to it: two that wait for each other would both fail
+    over = sa.select(sessions.c.id_hash).where(_is_over(now)).with_for_update(skip_locked=True)
+    return sa.delete(sessions).where(sessions.c.id_hash.in_(over))
 
 
 def _hash(value: str) -> str:

@@ -1,6 +1,7 @@
 """After five wrong passwords for one name from one address, waiting; others do not notice."""
 
 import hashlib
+import ipaddress
 import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -37,7 +38,7 @@ class Attempt:
     @classmethod
     def of(cls, name: str, address: str) -> "Attempt":
         key = name_key(name[:_MAX_HASHED]).encode("utf-8", "replace")
-        return cls(hashlib.sha256(key).hexdigest(), address[:_MAX_ADDRESS])
+        return cls(hashlib.sha256(key).hexdigest(), neighbourhood(address))
 
 
 _MAX_HASHED = 1024  # characters; longer names are nobody's, and need no entries of their own
@@ -65,7 +66,7 @@ class Throttle:
         now = self._clock.now()
         long_ago = now - timedelta(seconds=FORGET_AFTER_S)
         with self._store.begin() as connection:
-            connection.execute(sa.delete(login_failures).where(login_failures.c.last_at < long_ago))
+            connection.execute(_delete_before(long_ago))
             count = connection.execute(self._count_up(attempt, now)).scalar_one()
             until = now + timedelta(seconds=wait_after(count))
             connection.execute(
@@ -92,6 +93,27 @@ class Throttle:
         again = {"count": login_failures.c.count + 1, "last_at": now}
         pair = [login_failures.c.name_key, login_failures.c.address]
         return insert.on_conflict_do_update(index_elements=pair, set_=again).returning(login_failures.c.count)
+
+
+def neighbourhood(address: str) -> str:
+    """What counts as one address: with IPv6 a whole /64, which is what one household is given."""
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return "".join(filter(str.isprintable, address))[:_MAX_ADDRESS]
+    if parsed.version == 4:
+        return str(parsed)
+    if parsed.ipv4_mapped:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.ip_network((parsed, 64), strict=False))
+
+
+def _delete_before(moment: datetime) -> sa.Delete:
+    # what another failure is deleting just now is left to it: two that wait for each other would both fail
+    pair = sa.tuple_(login_failures.c.name_key, login_failures.c.address)
+    old = sa.select(login_failures.c.name_key, login_failures.c.address)
+    old = old.where(login_failures.c.last_at < moment).with_for_update(skip_locked=True)
+    return sa.delete(login_failures).where(pair.in_(old))
 
 
 def _is(attempt: Attempt) -> tuple[sa.ColumnElement[bool], ...]:

@@ -7,11 +7,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from plugbay.auth.errors import TooManyTokens
+from plugbay.auth.errors import TooManyTokens, UnknownUser
 from plugbay.auth.names import checked_label
 from plugbay.auth.touch import is_stale, touch
 from plugbay.auth.user import User, Via
 from plugbay.clock import Clock
+from plugbay.logs import get_logger
 from plugbay.store import Store
 from plugbay.store.tables import api_tokens, name_key, users
 
@@ -31,6 +32,9 @@ _FIND = (
     .join(users, users.c.id == api_tokens.c.user_id)
     .where(api_tokens.c.token_hash == sa.bindparam("token_hash"), api_tokens.c.revoked_at.is_(None))
 )
+_LOCK_NAME = sa.select(users.c.name).where(users.c.id == sa.bindparam("id")).with_for_update()
+
+log = get_logger(__name__)
 
 
 class Tokens:
@@ -44,6 +48,9 @@ class Tokens:
         """A new token; this is the only time it can be read."""
         label, token = checked_label(label), PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
         with self._store.begin() as connection:
+            name = connection.execute(_LOCK_NAME, {"id": user_id}).scalar_one_or_none()
+            if name is None:  # removed by an admin a moment ago
+                raise UnknownUser(name="")
             count = connection.execute(sa.select(sa.func.count()).where(*_alive(user_id))).scalar_one()
             if count >= MOST_PER_USER:
                 raise TooManyTokens(most=MOST_PER_USER)
@@ -52,6 +59,7 @@ class Tokens:
                     user_id=user_id, name=label, token_hash=_hash(token), created_at=self._clock.now()
                 )
             )
+        log.info("token_created", user=name, token=label)
         return token
 
     def find(self, token: str, via: Via = "token", name: str | None = None) -> User | None:
@@ -72,13 +80,17 @@ class Tokens:
         end = sa.update(api_tokens).where(api_tokens.c.id == token_id, *_alive(user_id))
         with self._store.begin() as connection:
             ended = end.values(revoked_at=self._clock.now()).returning(api_tokens.c.name)
-            return connection.execute(ended).scalar_one_or_none()
+            name = connection.execute(ended).scalar_one_or_none()
+        log.info("token_revoked", user_id=user_id, token=name)
+        return name
 
     def revoke_all(self, user_id: int) -> int:
         """Ends all tokens of a user; tells how many."""
         end = sa.update(api_tokens).where(*_alive(user_id)).values(revoked_at=self._clock.now())
         with self._store.begin() as connection:
-            return connection.execute(end).rowcount
+            count = connection.execute(end).rowcount
+        log.info("tokens_revoked", user_id=user_id, count=count)
+        return count
 
     def of_user(self, user_id: int) -> Sequence[sa.Row[Any]]:
         """The user's tokens that can be used, the newest first."""
