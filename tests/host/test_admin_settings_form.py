@@ -34,7 +34,7 @@ class Model(BaseModel):
     name: str = Field("Shop", min_length=1, max_length=20, pattern="^[A-Z]")
     note: str | None = None
     mode: Literal["fast", "safe"] = "safe"
-    level: Literal[1, 2, None] = 1
+    level: Literal[1, 2, None] = 1  # noqa: PYI061 - people write it like this, too
     colour: Colour = Colour.BLUE
     token: SecretStr | None = None
     hooks: list[SecretStr] = []
