@@ -41,5 +41,5 @@ def distance(when: datetime, now: datetime) -> str:
 
 def payload(values: Mapping[str, Any]) -> str:
     """A payload in one short line."""
-    text = json.dumps(values, ensure_ascii=False) if values else "–"
+    text = json.dumps(values, ensure_ascii=False)
     return text if len(text) <= LONGEST_PAYLOAD else text[: LONGEST_PAYLOAD - 1] + "…"
