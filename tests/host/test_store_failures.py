@@ -53,11 +53,11 @@ def test_a_full_disk_of_postgresql_is_named(postgres_url: str, data_dir: Path) -
 
 
 def end_sessions(postgres_url: str) -> None:
-    """Ends every connection to this database but the one that asks, as a restarting server does."""
+    """Ends every other connection to this database, as a restarting server does, and waits for their end."""
     engine = sa.create_engine(postgres_url, poolclass=sa.NullPool)
     with engine.connect() as connection:
         connection.exec_driver_sql(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
 

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from plugbay.errors import (
     StoreNotADatabase,
     StoreUnavailable,
     StoreUrlRefused,
+    StoreWithoutWal,
 )
 from plugbay.store import Store, open_store
 from plugbay.store.sqlite import CONNECTION_PRAGMAS
@@ -186,6 +188,16 @@ def test_a_file_that_is_no_database_is_left_alone_and_named(data_dir: Path) -> N
     with pytest.raises(StoreNotADatabase, match=r"plugbay\.db is not a SQLite database"):
         Store("", data_dir)
     assert path.read_text().startswith("the diary")
+
+
+def test_a_disk_that_cannot_have_a_write_ahead_log_is_named(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = sqlite3.connect
+    without_shared_memory = "&vfs=unix-dotfile"  # what SQLite falls back to on some network drives
+    monkeypatch.setattr(sqlite3, "connect", lambda url, **k: connect(url + without_shared_memory, **k))
+    with pytest.raises(StoreWithoutWal, match="Put the store on a local disk"):
+        Store("", data_dir)
 
 
 def test_a_damaged_database_is_named(data_dir: Path) -> None:
