@@ -156,7 +156,7 @@ class ModuleManager:
                 self._activation.unload(plugin)
 
     def save_settings(self, name: str, changes: dict[str, Any], resets: Collection[str] = ()) -> None:
-        """Keeps these values, takes those of `resets` back to the default, and puts all into effect at once."""
+        """Keeps these values, forgets those of `resets`, and puts it into effect at once."""
         with self._lock:
             plugin = self.get(name)
             model = plugin.module_class.module_settings if plugin.module_class else None

@@ -68,8 +68,8 @@ class Templates:
     ) -> StreamingResponse:
         """The same, sent as the template gets ahead: an iterator in the context may take its time."""
         page = {**self._page_context(request), **(context or {})}
-        # named, or compression would hold the parts back until it has enough of them
-        headers = {"content-encoding": "identity"}
+        # both are named, or compression and proxies would hold the parts back until they have enough
+        headers = {"content-encoding": "identity", "x-accel-buffering": "no"}
         return StreamingResponse(
             self.env.get_template(name).generate(page), headers=headers, media_type="text/html"
         )
