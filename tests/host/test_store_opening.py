@@ -45,7 +45,7 @@ def test_only_the_owner_may_read_the_data_directory_and_every_file_in_it(data_di
             "plugbay.db": 0o600,
             "plugbay.db-wal": 0o600,
             "plugbay.db-shm": 0o600,
-            "plugbay.db.lock": 0o600,
+            "plugbay.db-lock": 0o600,
         }
         store.close()
     finally:

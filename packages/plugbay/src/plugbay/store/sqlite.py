@@ -57,7 +57,7 @@ def _refuse_read_only(path: Path) -> None:
 def sqlite_lock(path: Path) -> Iterator[None]:
     """The lock of one SQLite store."""
     # never the store's own file: closing that anywhere in a process lets go of the locks SQLite holds on it
-    lock = path.with_name(f"{path.name}.lock")
+    lock = path.with_name(f"{path.name}-lock")
     make_private_file(lock)
     with file_lock(lock):
         yield
