@@ -7,7 +7,21 @@ from pydantic import BaseModel, Field, SecretStr, field_validator, model_validat
 from plugbay_scheduled_query.core.guard import Rules
 from plugbay_scheduled_query.core.timezones import zone
 from plugbay_scheduled_query.repository.recording import Keeping
+from plugbay_scheduled_query.sources.dialects.session import SourceError
+from plugbay_scheduled_query.sources.registry import sources_from_settings
 from plugbay_scheduled_query.sources.results import Caps
+from plugbay_scheduled_query.sources.source import Source
+
+
+class SettingSource(BaseModel, extra="forbid"):
+    """A data source that Plugbay has no proven guard for, accepted by the operator."""
+
+    url: SecretStr
+    accepts_unguarded: bool = False
+
+
+# a URL may hold a password: as a secret it is encrypted, and on no page
+SettingSources = dict[str, SecretStr | SettingSource]
 
 
 class Settings(BaseModel):
@@ -54,7 +68,7 @@ class Settings(BaseModel):
     default_data_source: str = Field(
         "", max_length=100, description="The data source of queries that name none of their own."
     )
-    sources: dict[str, Any] = Field(
+    sources: SettingSources = Field(
         default_factory=dict, description='Data sources by name, such as {"shop": "postgresql://…"} (JSON).'
     )
     max_rows: int = Field(10_000, ge=1, le=1_000_000, description="Rows of a result that are kept.")
@@ -68,6 +82,15 @@ class Settings(BaseModel):
     @classmethod
     def _exists(cls, value: str) -> str:
         zone(value)
+        return value
+
+    @field_validator("sources")
+    @classmethod
+    def _are_sources(cls, value: SettingSources) -> SettingSources:
+        try:
+            sources_from_settings(_plain(value))
+        except SourceError as error:
+            raise ValueError(str(error)) from None
         return value
 
     @model_validator(mode="after")
@@ -89,6 +112,19 @@ class Settings(BaseModel):
     def keeping(self) -> Keeping:
         return Keeping(self.enable_history, self.limit_history, self.history_days, self.interval)
 
+    def named_sources(self) -> list[Source]:
+        """The data sources of the setting, one by one."""
+        return sources_from_settings(_plain(self.sources))
+
     def channels(self) -> list[str]:
         """The Apprise URLs, one by one."""
         return self.notification_urls.get_secret_value().split()
+
+
+def _plain(sources: SettingSources) -> dict[str, Any]:
+    return {
+        name: {"url": given.url.get_secret_value(), "accepts_unguarded": given.accepts_unguarded}
+        if isinstance(given, SettingSource)
+        else given.get_secret_value()
+        for name, given in sources.items()
+    }
