@@ -1,0 +1,218 @@
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plugbay_scheduled_query.sources.dialects.session import SourceError, SourceRefusedError
+from plugbay_scheduled_query.sources.own_store import StoreIdentity
+from plugbay_scheduled_query.sources.source import (
+    Source,
+    Surroundings,
+    dialect_of_url,
+    resolve,
+)
+from plugbay_scheduled_query.sources.target import Target
+
+
+@pytest.fixture
+def around(tmp_path: Path) -> Surroundings:
+    data = tmp_path / "data"
+    data.mkdir()
+    for name in ("plugbay.db", "sample.db", "encryption.key"):
+        (data / name).write_bytes(b"x")
+    return Surroundings(data, f"sqlite:///{data}/plugbay.db", sample=data / "sample.db", environment={})
+
+
+def resolved(url: str, around: Surroundings, **fields: Any) -> Target:
+    return resolve(Source("shop", url, **fields), around)
+
+
+@pytest.mark.parametrize(
+    ("url", "dialect"),
+    [
+        ("sqlite:////srv/shop.db", "sqlite"),
+        ("sqlite+pysqlite:////srv/shop.db", "sqlite"),
+        ("postgresql://db/shop", "postgresql"),
+        ("postgres://db/shop", "postgresql"),
+        ("postgresql+psycopg2://db/shop", "postgresql"),
+        ("POSTGRESQL://db/shop", "postgresql"),
+        ("mysql+pymysql://db/shop", "mysql"),
+        ("mariadb://db/shop", "mysql"),
+        ("duckdb:////srv/shop.duckdb", "duckdb"),
+        ("mssql+pyodbc://db/shop", "unguarded"),
+        ("env:SHOP_URL", None),
+    ],
+)
+def test_the_scheme_names_the_dialect(url: str, dialect: str | None):
+    assert dialect_of_url(url) == dialect
+
+
+def test_a_postgresql_source_is_told_to_libpq_by_keyword(around: Surroundings):
+    place = resolved("postgresql://ann:p%40ss@db:5433/shop?sslmode=require&connect_timeout=99", around)
+    assert place.params == {
+        "connect": {
+            "host": "db",
+            "port": 5433,
+            "user": "ann",
+            "password": "p@ss",
+            "dbname": "shop",
+            "sslmode": "require",
+        }
+    }
+    assert place.secrets == ("p@ss",)
+
+
+def test_a_mariadb_source_is_told_to_its_driver_by_keyword(around: Surroundings):
+    place = resolved("mysql://ann@db/shop?unix_socket=/run/my&charset=latin1&ssl_verify_cert=true", around)
+    assert place.params == {
+        "connect": {
+            "host": "db",
+            "user": "ann",
+            "database": "shop",
+            "unix_socket": "/run/my",
+            "ssl_verify_cert": True,
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://db/shop?local_infile=1",
+        "mysql://db/shop?init_command=DROP",
+        "mysql://db/shop?client_flag=65536",
+        "mysql://db/shop?read_default_file=/etc/my.cnf",
+        "postgresql://db/shop?autocommit=1",
+        "postgresql://db/shop?conninfo=x",
+        "postgresql://db/shop?passfile=/x",
+        "sqlite:////srv/shop.db?mode=rwc",
+        "sqlite://host/shop.db",
+        "duckdb:////srv/shop.duckdb?access_mode=read_write",
+    ],
+)
+def test_an_option_that_could_undo_a_guard_is_refused(url: str, around: Surroundings):
+    with pytest.raises(SourceError):
+        resolved(url, around)
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "duckdb:///", "duckdb:///:memory:"])
+def test_a_source_in_memory_is_no_source(url: str, around: Surroundings):
+    with pytest.raises(SourceError, match="no file"):
+        resolved(url, around)
+
+
+def test_a_relative_path_is_made_absolute(
+    around: Surroundings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.chdir(tmp_path)
+    assert resolved("sqlite:///shop.db", around).params == {"path": str(tmp_path / "shop.db")}
+
+
+def test_a_password_may_be_kept_in_the_environment(around: Surroundings):
+    place = resolved(
+        "mysql://ann:env:DB_PASSWORD@db/shop", replace(around, environment={"DB_PASSWORD": "hunter2"})
+    )
+    assert place.params["connect"]["password"] == "hunter2"
+    assert place.mask("hunter2") == "***"
+
+
+def test_a_password_may_be_kept_in_a_file(around: Surroundings, tmp_path: Path):
+    (tmp_path / "secret").write_text("hunter2\n")
+    place = resolved(f"postgresql://ann:file:{tmp_path}/secret@db/shop", around)
+    assert place.params["connect"]["password"] == "hunter2"
+    assert place.mask("hunter2") == "***"
+
+
+def test_an_option_may_be_a_reference(around: Surroundings):
+    around = replace(around, environment={"KEY_WORD": "hunter2"})
+    place = resolved("postgresql://db/shop?sslpassword=env:KEY_WORD", around)
+    assert place.params["connect"]["sslpassword"] == "hunter2"
+    assert place.mask("hunter2") == "***"
+
+
+def test_the_whole_url_may_be_a_reference(around: Surroundings):
+    around = replace(around, environment={"SHOP_URL": "postgresql://ann:hunter2@db/shop"})
+    place = resolved("env:SHOP_URL", around)
+    assert (place.dialect, place.params["connect"]["user"]) == ("postgresql", "ann")
+    assert place.mask("hunter2") == "***"
+
+
+def test_a_reference_inside_a_reference_is_followed_once(around: Surroundings):
+    around = replace(around, environment={"URL": "mysql://ann:env:WORD@db/shop", "WORD": "env:OTHER"})
+    assert resolved("env:URL", around).params["connect"]["password"] == "env:OTHER"
+
+
+def test_a_reference_to_nothing_says_what_is_missing(around: Surroundings, tmp_path: Path):
+    with pytest.raises(SourceError, match="environment variable SHOP_URL is not set"):
+        resolved("env:SHOP_URL", around)
+    with pytest.raises(SourceError, match=r"cannot read the file .*missing: No such file"):
+        resolved(f"mysql://ann:file:{tmp_path}/missing@db/shop", around)
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+    with pytest.raises(SourceError, match="not text"):
+        resolved(f"mysql://ann:file:{tmp_path}/binary@db/shop", around)
+
+
+def test_the_products_own_secrets_cannot_be_sent_to_a_server(around: Surroundings, tmp_path: Path):
+    around = replace(around, environment={"PLUGBAY_ENCRYPTION_KEY": "key"})
+    link = tmp_path / "innocent"
+    link.symlink_to(around.data_dir / "encryption.key")
+    for reference in ("env:PLUGBAY_ENCRYPTION_KEY", f"file:{around.data_dir}/encryption.key", f"file:{link}"):
+        with pytest.raises(SourceRefusedError):
+            resolved(f"mysql://ann:{reference}@db/shop", around)
+
+
+def test_the_store_is_no_source(around: Surroundings):
+    for dialect in ("sqlite", "duckdb"):
+        with pytest.raises(SourceRefusedError, match="own store"):
+            resolved(f"{dialect}:///{around.data_dir}/plugbay.db", around)
+
+
+def test_the_store_is_no_source_by_any_other_name(around: Surroundings, tmp_path: Path):
+    store = around.data_dir / "plugbay.db"
+    (tmp_path / "soft.db").symlink_to(store)
+    os.link(store, tmp_path / "hard.db")
+    (tmp_path / "there").symlink_to(around.data_dir)
+    names = ("soft.db", "hard.db", "there/plugbay.db", "data/../data/plugbay.db")
+    for name in names:
+        with pytest.raises(SourceRefusedError):
+            resolved(f"sqlite:///{tmp_path}/{name}", around)
+
+
+def test_a_store_outside_the_data_directory_is_no_source_either(around: Surroundings, tmp_path: Path):
+    (tmp_path / "store.db").write_bytes(b"x")
+    around = replace(around, store_url=f"sqlite+pysqlite:///{tmp_path}/store.db")
+    with pytest.raises(SourceRefusedError, match="own store"):
+        resolved(f"sqlite:///{tmp_path}/store.db", around)
+
+
+def test_no_file_of_the_data_directory_is_a_source_but_the_sample(around: Surroundings, tmp_path: Path):
+    assert resolved(f"sqlite:///{around.data_dir}/sample.db", around).params["path"].endswith("sample.db")
+    for name in ("other.db", "deep/other.db", "encryption.key"):
+        with pytest.raises(SourceRefusedError, match="data directory"):
+            resolved(f"sqlite:///{around.data_dir}/{name}", around)
+    assert resolved(f"sqlite:///{tmp_path}/other.db", around)
+
+
+def test_a_postgresql_source_is_told_which_tables_are_private(around: Surroundings):
+    around = replace(around, store_identity=StoreIdentity("1/2", ["plugbay_users"]))
+    assert resolved("postgresql://db/shop", around).params["store"] == {
+        "identity": "1/2",
+        "tables": ["plugbay_users"],
+    }
+
+
+def test_another_database_is_asked_only_when_an_admin_accepts_that_it_has_no_guard(around: Surroundings):
+    url = "mssql+pyodbc://ann:hunter2@db:1433/shop?driver=x"
+    with pytest.raises(SourceRefusedError, match="no proven guard"):
+        resolved(url, around)
+    place = resolved(url, around, accepts_unguarded=True)
+    assert place.dialect == "unguarded"
+    assert place.params["options"] == {"driver": "x"}
+    assert place.mask("hunter2") == "***"
+
+
+def test_a_source_never_shows_its_url():
+    source = Source("shop", "mysql://ann:hunter2@db/shop")
+    assert "hunter2" not in repr(source)
+    assert source.masked_url == "mysql://ann:***@db/shop"
