@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from plugbay.host import Plugbay
     from plugbay.logs import get_logger
     from plugbay.plugin_service import PluginService
+    from plugbay.secrets import Secrets
     from plugbay.store import Store, UTCDateTime, new_metadata
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "PluginRefused",
     "PluginService",
     "SecretUnreadable",
+    "Secrets",
     "Store",
     "SystemClock",
     "UTCDateTime",
@@ -72,6 +74,7 @@ _ROOMS = {
     "host": ["Plugbay"],
     "logs": ["get_logger"],
     "plugin_service": ["PluginService"],
+    "secrets": ["Secrets"],
     "store": ["Store", "UTCDateTime", "new_metadata"],
 }
 

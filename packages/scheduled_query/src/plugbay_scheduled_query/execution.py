@@ -75,7 +75,7 @@ class Executing:
             target = self._targets.target(source_id)
         except SourceProblem as problem:
             return Answer(Outcome("failed", error=str(problem)))
-        verdict = check(sql, target.dialect, settings.rules)
+        verdict = check(sql, target.language, settings.rules)
         if isinstance(verdict, Rejection):
             return Answer(Outcome("failed", error=f"{REJECTED}{verdict.reason}"), verdict)
         seconds = min(timeout or settings.query_timeout, settings.query_timeout_max)

@@ -13,6 +13,7 @@ from plugbay.store.failures import busy_by_name
 from plugbay.store.migrate import migrate
 from plugbay.store.postgresql import open_postgresql
 from plugbay.store.sqlite import open_sqlite
+from plugbay.store.tables import metadata
 from plugbay.store.urls import store_url
 
 if TYPE_CHECKING:
@@ -69,6 +70,11 @@ class Store:
         from sqlalchemy.dialects import postgresql, sqlite
 
         return sqlite.insert(table) if self.dialect == "sqlite" else postgresql.insert(table)
+
+    @property
+    def own_tables(self) -> list[str]:
+        """The names of the host's tables, for those who must keep others away from them."""
+        return list(metadata.tables)
 
     def migrate(self, module: str, scripts: Path) -> None:
         """Brings one module's tables up to the newest of its `versions/*.py`."""

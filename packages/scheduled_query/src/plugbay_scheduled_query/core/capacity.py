@@ -64,7 +64,10 @@ class Capacity:
 
 
 def measure(loads: Iterable[Load], pace: Pace, at: datetime) -> Capacity:
-    """What the queries of one source need, and what its pace allows for runs as long as theirs."""
+    """What the queries of one source need, and what its pace allows for runs as long as theirs.
+
+    A `Counter` of loads, which says how many queries ask each, is measured without being written out.
+    """
     hours = [0.0] * HOURS
     busy_s = 0.0
     for load, count in Counter(loads).items():

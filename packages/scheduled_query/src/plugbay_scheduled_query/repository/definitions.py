@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,6 +33,14 @@ class VersionConflict(Exception):
         self.current = current
         who = current.updated_by or "somebody else"
         super().__init__(f"{who} saved this query meanwhile (it is now version {current.version})")
+
+
+class SeriesTaken(Exception):
+    """Another query came to publish this metric with the same labels a moment ago."""
+
+
+class SourceGone(Exception):
+    """The data source was deleted a moment ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +135,8 @@ class Definitions:
             "updated_at": now,
             "next_run_at": due,
         }
-        with self._store.begin() as connection:
+        with _series_by_name(), self._store.begin() as connection:
+            _hold_source(connection, source_id)
             query_id = connection.execute(
                 sa.insert(queries).values(values).returning(queries.c.id)
             ).scalar_one()
@@ -136,7 +147,8 @@ class Definitions:
         self, query_id: int, draft: Draft, source_id: int, by: str | None, timezone: str, version: int | None
     ) -> Query | None:
         """Stores an edit; raises VersionConflict when it was made of another version than the newest."""
-        with self._store.begin() as connection:
+        with _series_by_name(), self._store.begin() as connection:
+            _hold_source(connection, source_id)
             row = connection.execute(_ONE.with_for_update(of=queries), {"id": query_id}).first()
             if row is None:
                 return None
@@ -164,18 +176,19 @@ class Definitions:
         with self._store.connect() as connection:
             return connection.scalar(select)
 
-    def loads(self, default_timezone: str) -> dict[str, list[Load]]:
-        """What the enabled queries ask of each source."""
-        columns = (queries.c.cron_schedule, queries.c.timezone, states.c.last_duration_ms)
-        select = (
-            sa.select(data_sources.c.name, *columns)
-            .select_from(_JOINED)
-            .where(queries.c.next_run_at.is_not(None))
-        )
-        found: dict[str, list[Load]] = {}
+    def loads(self, default_timezone: str, data_source: str | None = None) -> dict[str, Counter[Load]]:
+        """What the enabled queries ask of each source, or of one: each load with how many ask it."""
+        key = (data_sources.c.name, queries.c.cron_schedule, queries.c.timezone)
+        mean = sa.cast(sa.func.avg(states.c.last_duration_ms), sa.Float)
+        select = sa.select(*key, mean, sa.func.count()).select_from(_JOINED).group_by(*key)
+        select = select.where(queries.c.next_run_at.is_not(None))
+        if data_source is not None:
+            select = select.where(data_sources.c.name == data_source)
+        found: dict[str, Counter[Load]] = {}
         with self._store.connect() as connection:
-            for name, cron, timezone, duration in connection.execute(select):
-                found.setdefault(name, []).append(Load(cron, timezone or default_timezone, duration))
+            for name, cron, timezone, duration, count in connection.execute(select):
+                load = Load(cron, timezone or default_timezone, duration)
+                found.setdefault(name, Counter())[load] += count
         return found
 
     def counts(self) -> dict[str, int]:
@@ -213,6 +226,22 @@ class Definitions:
         if draft.monitor_metric_config != current.monitor_metric_config:
             state["metric_value"] = None  # another gauge: it waits for a value of its own
         connection.execute(sa.update(states).where(states.c.query_id == current.id).values(state))
+
+
+@contextmanager
+def _series_by_name() -> Iterator[None]:
+    """The one unique key that an edit can break has a name of its own."""
+    try:
+        yield
+    except sa.exc.IntegrityError:
+        raise SeriesTaken from None
+
+
+def _hold_source(connection: sa.Connection, source_id: int) -> None:
+    """Keeps the source from being deleted until the transaction ends."""
+    held = sa.select(data_sources.c.id).where(data_sources.c.id == source_id)
+    if connection.execute(held.with_for_update(read=True)).first() is None:
+        raise SourceGone
 
 
 def series_key(series: Series) -> str:

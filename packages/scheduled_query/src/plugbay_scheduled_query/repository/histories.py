@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,7 +10,8 @@ from plugbay import Store
 
 from plugbay_scheduled_query.core.model import Execution
 from plugbay_scheduled_query.core.paging import NOTHING, NumberRange, numbers_of_page
-from plugbay_scheduled_query.repository.rows import execution_of
+from plugbay_scheduled_query.core.parameters import Period
+from plugbay_scheduled_query.repository.rows import Row, execution_of
 from plugbay_scheduled_query.tables import history, queries, results, states
 
 ALL = "all"
@@ -24,6 +25,12 @@ class HistoryFilter:
     since: datetime | None = None
     until: datetime | None = None
 
+    @classmethod
+    def of(cls, status: str, period: Period) -> "HistoryFilter":
+        """The filter of a request, whose period ends just before its `until`."""
+        last = period.until - timedelta(microseconds=1) if period.until else None
+        return cls(status, period.since, last)
+
 
 _WITH_TEXT = sa.select(
     history, results.c.text.label("result"), results.c.columns.label("result_key")
@@ -33,6 +40,14 @@ _WITH_PREVIEW = sa.select(
     sa.func.coalesce(results.c.preview, results.c.text).label("result"),
     results.c.columns.label("result_key"),
 ).select_from(history.outerjoin(results, results.c.id == history.c.result_id))
+# a result without a preview is short: the others are fetched one at a time, when it is their turn
+_WITH_SHORT_TEXT = sa.select(
+    history,
+    sa.case((results.c.preview.is_(None), results.c.text)).label("result"),
+    results.c.columns.label("result_key"),
+    sa.case((results.c.preview.is_not(None), results.c.id)).label("left_out"),
+).select_from(history.outerjoin(results, results.c.id == history.c.result_id))
+_TEXT = sa.select(results.c.text).where(results.c.id == sa.bindparam("id"))
 
 
 class Histories:
@@ -45,15 +60,21 @@ class Histories:
         self, query_id: int, wanted: HistoryFilter, page: int, limit: int, whole: bool = True
     ) -> tuple[list[Execution], int]:
         """A page of one query's executions, newest first, and how many there are; `whole` with all rows."""
-        number = history.c.number if wanted.status == ALL else history.c.status_number
+        select = _WITH_TEXT if whole else _WITH_PREVIEW
+        rows, total = self._rows(select, query_id, wanted, page, limit)
+        return [execution_of(row) for row in rows], total
+
+    def light_page(
+        self, query_id: int, wanted: HistoryFilter, page: int, limit: int
+    ) -> tuple[list[tuple[Execution, int | None]], int]:
+        """The same with short results alone; beside each execution what `text` takes for a long one."""
+        rows, total = self._rows(_WITH_SHORT_TEXT, query_id, wanted, page, limit)
+        return [(execution_of(row), row.left_out) for row in rows], total
+
+    def text(self, result_id: int) -> str | None:
+        """The rows of one result; None when they were pruned meanwhile."""
         with self._store.connect() as connection:
-            live = self._live(connection, query_id, wanted)
-            numbers = numbers_of_page(live, page, limit)
-            if not numbers:
-                return [], len(live)
-            select = _filtered(_WITH_TEXT if whole else _WITH_PREVIEW, query_id, wanted)
-            select = select.where(number.between(numbers.lowest, numbers.highest)).order_by(number.desc())
-            return [execution_of(row) for row in connection.execute(select)], len(live)
+            return connection.scalar(_TEXT, {"id": result_id})
 
     def get(self, execution_id: int) -> Execution | None:
         """One execution with its whole result, unless its query is deleted."""
@@ -66,6 +87,19 @@ class Histories:
         """The execution that was recorded last."""
         found, _ = self.page(query_id, HistoryFilter(), 1, 1)
         return found[0] if found else None
+
+    def _rows(
+        self, select: sa.Select[Any], query_id: int, wanted: HistoryFilter, page: int, limit: int
+    ) -> tuple[Sequence[Row], int]:
+        number = history.c.number if wanted.status == ALL else history.c.status_number
+        with self._store.connect() as connection:
+            live = self._live(connection, query_id, wanted)
+            numbers = numbers_of_page(live, page, limit)
+            if not numbers:
+                return [], len(live)
+            select = _filtered(select, query_id, wanted)
+            select = select.where(number.between(numbers.lowest, numbers.highest)).order_by(number.desc())
+            return connection.execute(select).all(), len(live)
 
     def _live(self, connection: sa.Connection, query_id: int, wanted: HistoryFilter) -> NumberRange:
         """The dense numbers that the filter leaves: an end of time is found by index, not by counting."""

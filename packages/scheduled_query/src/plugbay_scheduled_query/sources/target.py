@@ -21,6 +21,11 @@ class Target:
     params: Mapping[str, Any]
     secrets: tuple[str, ...] = ()
 
+    @property
+    def language(self) -> str:
+        """Whose SQL it speaks, by SQLAlchemy's name: the guard reads a query by it."""
+        return str(self.params["scheme"]).partition("+")[0] if "scheme" in self.params else self.dialect
+
     @cached_property
     def key(self) -> str:
         """Equal for targets between which a session can be shared."""
