@@ -23,8 +23,9 @@ class Node:
 
     def close(self) -> None:
         """Leaves: from now on others may take this node's runs over."""
-        self._path(self.id).unlink(missing_ok=True)
-        os.close(self._file)
+        if self._path(self.id).exists():
+            self._path(self.id).unlink()
+            os.close(self._file)
 
     def _is_alive(self, node: str) -> bool:
         try:

@@ -1,0 +1,385 @@
+"""The service with a real store, a real engine and real runners; only the clock is in the test's hand."""
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from fakes import FakeClock
+from plugbay import EventBus, Store
+from plugbay.store import open_store
+from plugbay_scheduled_query import tables
+from plugbay_scheduled_query.core.model import MetricConfig
+from plugbay_scheduled_query.execution import Executing, SourceProblem
+from plugbay_scheduled_query.nodes import Node
+from plugbay_scheduled_query.reports import Reports
+from plugbay_scheduled_query.repository.claims import Claims
+from plugbay_scheduled_query.repository.histories import Histories, HistoryFilter
+from plugbay_scheduled_query.repository.recording import Recording
+from plugbay_scheduled_query.service import JOB, OWNER, TASK, Service
+from plugbay_scheduled_query.settings import Settings
+from plugbay_scheduled_query.sources.executor import Executor
+from plugbay_scheduled_query.sources.target import Target
+from plugbay_task_worker.claims import MemoryClaims
+from plugbay_task_worker.embedded import EmbeddedEngine
+
+MIGRATIONS = Path(tables.__file__).parent / "migrations"
+FOREVER = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000000) SELECT COUNT(*) FROM n"
+PATIENCE_S = 30
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(datetime(2026, 11, 15, 12, 0, 30, tzinfo=UTC))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store("", tmp_path / "data")
+    opened.migrate("scheduled_query", MIGRATIONS)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE orders (total REAL)")
+        connection.executemany("INSERT INTO orders VALUES (?)", [(1.5,), (2.5,)])
+    return path
+
+
+class Shop:
+    """Knows one database; the source 99 is broken."""
+
+    def __init__(self, path: Path) -> None:
+        self._target = Target("sqlite", {"path": str(path)})
+
+    def target(self, source_id: int) -> Target:
+        if source_id == 99:
+            raise SourceProblem("the secret of this source is unreadable: enter it again")
+        return self._target
+
+
+class World:
+    """A node of the service, with everything around it."""
+
+    def __init__(
+        self, store: Store, clock: FakeClock, shop: Path, data_dir: Path, claims: MemoryClaims
+    ) -> None:
+        self.store, self.clock = store, clock
+        self.settings = Settings(interval=0)
+        self.events = EventBus()
+        self.reports = Reports(self.events)
+        self.executor = Executor(4, clock=clock, ahead=1)
+        self.engine = EmbeddedEngine(clock, claims, workers=8, task_workers=2)
+        self.node = Node(data_dir)
+        self.service = Service(
+            clock=clock,
+            node=self.node,
+            claims=Claims(store, clock, self.node.id),
+            recording=Recording(store),
+            engine=self.engine,
+            executing=Executing(clock, Shop(shop), self.executor, lambda: self.settings),
+            executor=self.executor,
+            settings=lambda: self.settings,
+            leases=False,
+            after=self.reports.tell,
+        )
+        self.engine.handle(owner=OWNER, name=JOB, call=self.service.execute, returned=self.service.returned)
+        self.engine.every(owner=OWNER, name=TASK, seconds=60, call=self.service.tick)
+        self.engine.start()
+
+    def settle(self) -> None:
+        """Until nothing is on its way any more."""
+        pause = threading.Event()
+        for _ in range(PATIENCE_S * 100):
+            if self.engine.wait_idle(PATIENCE_S) and self.service.running == 0:
+                return
+            pause.wait(0.01)
+        raise AssertionError("the service did not come to rest")
+
+    def tick(self) -> None:
+        """The next full minute comes, and with it the tick."""
+        self.clock.advance(60)
+        self.service.tick()
+        self.settle()
+
+    def stop(self, grace_s: float = 5) -> None:
+        self.engine.stop(grace_s)
+        self.service.close()
+        self.executor.close()
+
+
+@pytest.fixture
+def world(store, clock, shop, tmp_path) -> Iterator[Callable[[], World]]:
+    made: list[World] = []
+    claims = MemoryClaims()
+
+    def make() -> World:
+        made.append(World(store, clock, shop, tmp_path / "data", claims))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.stop(0)
+
+
+@pytest.fixture
+def histories(store) -> Histories:
+    return Histories(store)
+
+
+def executions(histories: Histories, query) -> list:
+    return histories.page(query.id, HistoryFilter(), 1, 200)[0]
+
+
+def test_a_query_due_each_minute_has_exactly_one_execution_per_minute(world, add_query, histories):
+    here, query = world(), add_query(query="SELECT SUM(total) FROM orders")
+    for _ in range(5):
+        here.tick()
+    found = executions(histories, query)
+    assert [item.due_at.minute for item in found] == [5, 4, 3, 2, 1]
+    assert {item.result for item in found} == {"[[4.0]]"}
+    assert {item.status.value for item in found} == {"success"}
+
+
+def test_two_nodes_on_one_store_execute_nothing_twice(world, add_query, histories, clock):
+    first, second = world(), world()
+    query = add_query()
+    for _ in range(4):
+        clock.advance(60)
+        threads = [threading.Thread(target=node.service.tick) for node in (first, second)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        first.settle()
+        second.settle()
+    assert len(executions(histories, query)) == 4
+
+
+def test_a_disabled_query_does_not_run(world, add_query, histories):
+    here, query = world(), add_query(enabled=False)
+    here.tick()
+    assert executions(histories, query) == []
+
+
+def test_one_bad_query_never_stops_the_others(world, add_query, histories, store):
+    here = world()
+    bad, good, odd = add_query("bad", query="SELECT * FROM nowhere"), add_query("good"), add_query("odd")
+    with store.begin() as connection:
+        connection.execute(
+            sa.update(tables.queries).where(tables.queries.c.id == odd.id).values(source_id=99)
+        )
+    here.tick()
+    assert executions(histories, good)[0].status == "success"
+    assert "no such table" in executions(histories, bad)[0].error_message
+    assert (
+        executions(histories, odd)[0].error_message
+        == "the secret of this source is unreadable: enter it again"
+    )
+
+
+def test_a_rejected_query_is_recorded_logged_and_told(world, add_query, histories, caplog):
+    here, heard = world(), []
+    here.events.on("scheduled_query.rejected", heard.append)
+    query = add_query(query="SELECT 'drop'")
+    with caplog.at_level(logging.WARNING):
+        here.tick()
+    (item,) = executions(histories, query)
+    assert item.status == "failed"
+    assert item.error_message.startswith("rejected: ")
+    assert heard[0].data["rule"] == "keyword"
+    assert "rejected query=Orders rule=keyword keyword=drop" in caplog.text
+
+
+def test_after_downtime_each_query_runs_once_and_the_missed_times_are_kept(
+    world, add_query, histories, clock, caplog
+):
+    query = add_query()
+    clock.advance(3600)
+    here = world()
+    here.service.tick()
+    here.settle()
+    (item,) = executions(histories, query)
+    assert (item.missed, item.due_at.minute) == (59, 1)
+    assert "missed query=Orders" in caplog.text
+
+
+def test_run_now_runs_at_once_and_leaves_the_schedule_alone(world, add_query, definitions):
+    here, query = world(), add_query(enabled=False)
+    ran = here.service.run_now(query.id, "ada", PATIENCE_S)
+    assert (ran.execution.status, ran.execution.trigger, ran.execution.triggered_by) == (
+        "success",
+        "manual",
+        "ada",
+    )
+    assert ran.execution.due_at is None
+    assert definitions.get(query.id).next_run_at is None
+
+
+def test_run_now_of_an_unknown_query_is_none(world):
+    assert world().service.run_now(12345, "ada", 1) is None
+
+
+def test_run_now_that_takes_longer_goes_on_and_others_join_it(world, add_query):
+    here, query = world(), add_query(query=FOREVER, timeout=60)
+    first = here.service.run_now(query.id, "ada", 0)
+    second = here.service.run_now(query.id, "bob", 0)
+    assert first.execution is None
+    assert second.run_id == first.run_id
+    assert here.service.cancel(query.id, "ada")
+    here.settle()
+
+
+def test_cancel_stops_a_running_query_and_names_who_did_it(world, add_query, histories):
+    here, query = world(), add_query(query=FOREVER, timeout=60)
+    here.service.run_now(query.id, "ada", 0)
+    assert here.service.cancel(query.id, "bob")
+    here.settle()
+    (item,) = executions(histories, query)
+    assert (item.status, item.error_message) == ("failed", "cancelled by bob")
+    assert not here.service.cancel(query.id, "bob")
+
+
+def test_a_cancel_reaches_the_node_that_runs(world, add_query, histories, clock):
+    here, there = world(), world()
+    query = add_query(query=FOREVER, timeout=60)
+    here.service.run_now(query.id, "ada", 0)
+    assert there.service.cancel(query.id, "bob")
+    here.service._look_for_cancels(object())
+    here.settle()
+    assert executions(histories, query)[0].error_message == "cancelled by bob"
+
+
+def test_a_query_that_takes_too_long_times_out(world, add_query, histories):
+    here, query = world(), add_query(query=FOREVER, timeout=1)
+    ran = here.service.run_now(query.id, "ada", PATIENCE_S)
+    assert ran.execution.status == "timeout"
+
+
+def test_a_stop_hands_over_what_it_interrupts_and_the_next_node_runs_it_again(
+    world, add_query, histories, clock
+):
+    here = world()
+    query = add_query(query=FOREVER, timeout=3)
+    clock.advance(60)
+    here.service.tick()
+    here.stop(grace_s=0)
+    assert executions(histories, query) == []
+    there = world()
+    there.service.recover()
+    there.settle()
+    (item,) = executions(histories, query)
+    assert item.due_at.minute == 1
+    assert item.attempt == 2
+
+
+def test_an_interrupted_run_now_is_recorded_as_such_and_not_repeated(world, add_query, histories):
+    here, query = world(), add_query(query=FOREVER, timeout=60)
+    here.service.run_now(query.id, "ada", 0)
+    here.stop(grace_s=0)
+    there = world()
+    there.service.recover()
+    there.settle()
+    (item,) = executions(histories, query)
+    assert (item.status, item.error_message) == ("failed", "interrupted by a restart")
+
+
+def test_a_second_interruption_is_recorded_as_failed(world, add_query, histories, clock):
+    query = add_query(query=FOREVER, timeout=60)
+    clock.advance(60)
+    for _ in range(2):
+        node = world()
+        node.service.tick()
+        node.stop(grace_s=0)
+    last = world()
+    last.service.recover()
+    last.settle()
+    (item,) = executions(histories, query)
+    assert (item.status, item.attempt) == ("failed", 3)
+    assert "interrupted twice" in item.error_message
+
+
+def test_with_an_interval_executions_of_a_source_are_spaced_from_end_to_start(
+    world, add_query, histories, clock
+):
+    here = world()
+    here.settings = Settings(interval=30)
+    queries = [add_query(f"q{n}", cron_schedule="1 * * * *") for n in range(3)]
+    clock.advance(30)
+    here.service.tick()
+    here.settle()
+    assert sum(len(executions(histories, query)) for query in queries) == 1
+    for expected in (2, 3):
+        clock.advance(29)
+        here.engine.run_due()
+        here.settle()
+        assert sum(len(executions(histories, query)) for query in queries) == expected - 1
+        clock.advance(1)
+        here.engine.run_due()
+        here.settle()
+        assert sum(len(executions(histories, query)) for query in queries) == expected
+
+
+def test_three_thousand_due_in_one_minute_are_all_executed_once(
+    world, add_query, histories, definitions, store, clock
+):
+    here, first = world(), add_query(cron_schedule="1 * * * *")
+    with store.begin() as connection:
+        row = connection.execute(sa.select(tables.queries)).one()._mapping
+        copies = [{**row, "id": first.id + n} for n in range(1, 3000)]
+        connection.execute(sa.insert(tables.queries), copies)
+        states = [{"query_id": copy["id"], "changed_at": clock.now()} for copy in copies]
+        connection.execute(sa.insert(tables.states), states)
+    ids = [first.id, *(copy["id"] for copy in copies)]
+    clock.advance(30)
+    here.service.tick()
+    while here.service._claims.has_due():
+        here.settle()
+    with store.connect() as connection:
+        counts = connection.execute(
+            sa.select(tables.history.c.query_id, sa.func.count()).group_by(tables.history.c.query_id)
+        ).all()
+    assert dict(counts) == dict.fromkeys(ids, 1)
+
+
+def test_a_gauge_without_a_number_is_said_in_the_log(world, add_query, caplog):
+    here = world()
+    add_query(query="SELECT 'many'", monitor_metric_config=MetricConfig("orders", {}))
+    here.tick()
+    assert 'metric_not_updated query=Orders reason="the result has no numeric value"' in caplog.text
+
+
+def test_every_execution_is_told_with_its_facts(world, add_query):
+    here, heard = world(), []
+    here.events.on("scheduled_query.executed", heard.append)
+    query = add_query()
+    here.tick()
+    data = heard[0].data
+    assert (data["query_id"], data["status"], data["trigger"]) == (query.id, "success", "schedule")
+    assert here.reports.executions["success"] == 1
+
+
+def test_a_store_that_is_full_for_a_while_loses_nothing(world, add_query, histories, monkeypatch):
+    here, query = world(), add_query()
+    real, failures = Recording._record, []
+
+    def fails_once(self, *args):
+        if not failures:
+            failures.append(1)
+            raise OSError("disk full")
+        return real(self, *args)
+
+    monkeypatch.setattr(Recording, "_record", fails_once)
+    monkeypatch.setattr("plugbay_scheduled_query.recorder.RETRY_S", 0.01)
+    here.tick()
+    assert len(executions(histories, query)) == 1
+    assert failures
