@@ -23,7 +23,7 @@ def sqlite_url(tmp_path: Path) -> str:
         connection.executescript(
             """
             CREATE TABLE orders (id INTEGER PRIMARY KEY, item TEXT, price REAL, deleted_at TEXT);
-            INSERT INTO orders VALUES (1, 'tea', 2.5, NULL), (2, 'milk', 1, NULL), (3, 'drop', 0, '2026-01-01');
+            INSERT INTO orders VALUES (1, 'tea', 2.5, NULL), (2, 'milk', 1, NULL), (3, 'drop', 0, 'yes');
             """
         )
     connection.close()
