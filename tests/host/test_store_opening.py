@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -155,28 +156,26 @@ def open_as_nobody(data_dir: Path) -> str:
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def open_the_way_to(path: Path) -> None:
-    """Lets `nobody` walk to the folder: pytest's own folders are closed to others."""
-    for folder in (path, *path.parents):
-        if folder == Path(tempfile.gettempdir()):
-            break
-        folder.chmod(0o755)
+@pytest.fixture
+def public_dir() -> Iterator[Path]:
+    """A folder that `nobody` can walk to, unlike pytest's own."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
 
 
-def test_a_folder_that_this_user_may_not_write_is_named(tmp_path: Path) -> None:
-    data_dir = tmp_path / "data"
+def test_a_folder_that_this_user_may_not_write_is_named(public_dir: Path) -> None:
+    data_dir = public_dir / "data"
     data_dir.mkdir()
-    open_the_way_to(tmp_path)
     data_dir.chmod(0o555)
     said = open_as_nobody(data_dir)
     assert said.startswith(f"DataDirUnusable Cannot write {data_dir}: it is read-only.")
 
 
-def test_a_store_that_this_user_may_not_write_is_named(tmp_path: Path) -> None:
-    data_dir = tmp_path / "data"
+def test_a_store_that_this_user_may_not_write_is_named(public_dir: Path) -> None:
+    data_dir = public_dir / "data"
     open_store("", data_dir).close()
     (data_dir / "plugbay.db").chmod(0o444)
-    open_the_way_to(tmp_path)
     data_dir.chmod(0o777)
     assert open_as_nobody(data_dir).startswith(f"DataDirUnusable Cannot write {data_dir / 'plugbay.db'}:")
 
