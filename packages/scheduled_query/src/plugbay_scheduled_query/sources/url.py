@@ -15,6 +15,7 @@ _URL = re.compile(
     re.DOTALL,
 )
 _REFERENCE = re.compile(r"(?P<kind>env|file):(?P<name>[^\s].*)")
+_LEADING_ELSEWHERE = {"host", "hostaddr", "port", "user", "service", "unix_socket", "dsn", "odbc_connect"}
 _SECRET_NAME = re.compile(r"pass|pwd|secret|token|api_?key", re.IGNORECASE)
 
 
@@ -82,9 +83,10 @@ def _kept(name: str, value: str, old: dict[str, str]) -> str:
     return old[name]
 
 
-def _server(url: str) -> tuple[str, str | None, str | None, int | None]:
+def _server(url: str) -> tuple[object, ...]:
     parts = parse_url(url)
-    return parts.scheme.partition("+")[0], parts.username, parts.host, parts.port
+    elsewhere = sorted(option for option in parts.options if option[0] in _LEADING_ELSEWHERE)
+    return parts.scheme.partition("+")[0], parts.username, parts.host, parts.port, *elsewhere
 
 
 def _match(url: str) -> re.Match[str]:
