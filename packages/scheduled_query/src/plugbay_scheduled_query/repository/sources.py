@@ -96,8 +96,7 @@ class SourceRepository:
         """How many queries each source has, by id; a source without any is left out."""
         select = sa.select(queries.c.source_id, sa.func.count()).where(_LIVE_QUERIES)
         with self._store.connect() as connection:
-            found = connection.execute(select.group_by(queries.c.source_id))
-            return {source_id: count for source_id, count in found}
+            return {row[0]: row[1] for row in connection.execute(select.group_by(queries.c.source_id))}
 
     def add(self, source: Source, dialect: str, origin: Origin = Origin.ADMIN) -> StoredSource:
         """A new source with a lane that is free; raises NameTaken."""
@@ -122,16 +121,11 @@ class SourceRepository:
 
     def update(self, source_id: int, source: Source, dialect: str, origin: Origin) -> StoredSource | None:
         """Stores another name or place; queries stay with the source. None: it is gone; or NameTaken."""
-        try:
-            with self._store.begin() as connection:
-                old = connection.execute(_BY_ID.with_for_update(), {"id": source_id}).first()
-                row = self._write(connection, old, source, dialect, origin) if old else None
-        except sa.exc.IntegrityError:
-            raise NameTaken from None
-        if row is None:
-            return None
-        log.info("source_changed", source=source.name, dialect=dialect, origin=origin)
-        return _stored(row)
+        return self._change(source_id, self._values(source, dialect, origin))
+
+    def rename(self, source_id: int, name: str) -> StoredSource | None:
+        """Stores another name; None: it is gone; or NameTaken."""
+        return self._change(source_id, {"name": name})
 
     def delete(self, source_id: int) -> bool:
         """Takes a source and its lane away; raises SourceInUse while a query needs it."""
@@ -160,14 +154,24 @@ class SourceRepository:
             return False
         return is_same_url and stored.is_locked and stored.accepts_unguarded == source.accepts_unguarded
 
-    def _write(
-        self, connection: sa.Connection, old: Row, source: Source, dialect: str, origin: Origin
-    ) -> Row:
-        values = self._values(source, dialect, origin) | {"updated_at": self._after(old.updated_at)}
-        update = sa.update(data_sources).where(data_sources.c.id == old.id).values(values)
+    def _change(self, source_id: int, values: dict[str, Any]) -> StoredSource | None:
+        try:
+            with self._store.begin() as connection:
+                old = connection.execute(_BY_ID.with_for_update(), {"id": source_id}).first()
+                row = self._write(connection, old, values) if old else None
+        except sa.exc.IntegrityError:
+            raise NameTaken from None
+        if row is None:
+            return None
+        log.info("source_changed", source=row.name, dialect=row.dialect, origin=row.origin)
+        return _stored(row)
+
+    def _write(self, connection: sa.Connection, old: Row, values: dict[str, Any]) -> Row:
+        update = sa.update(data_sources).where(data_sources.c.id == old.id)
+        update = update.values(values | {"updated_at": self._after(old.updated_at)})
         row = connection.execute(update.returning(data_sources)).one()
-        if old.name != source.name:
-            _rename_in_search(connection, old.id, old.name, source.name)
+        if old.name != row.name:
+            _rename_in_search(connection, old.id, old.name, row.name)
         return row
 
     def _values(self, source: Source, dialect: str, origin: Origin) -> dict[str, Any]:
