@@ -23,7 +23,9 @@ from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.service import JOB, OWNER, PERIOD_S, TASK, Service
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.source_book import SourceBook
+from plugbay_scheduled_query.source_desk import SourceDesk
 from plugbay_scheduled_query.sources.executor import Executor
+from plugbay_scheduled_query.trying import Trying
 from plugbay_scheduled_query.workbench import Workbench
 
 NOTIFY = "notify"
@@ -103,6 +105,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         after=after,
     )
     definitions = Definitions(store, clock)
+    workbench = Workbench(definitions, book, settings, host.events, clock, service.cancel)
     parts = Parts(
         host=host,
         clock=clock,
@@ -112,12 +115,14 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         histories=Histories(store),
         sources=sources,
         book=book,
+        desk=SourceDesk(sources, book, executor),
         executor=executor,
         executing=executing,
         service=service,
         gauges=gauges,
         reports=reports,
-        workbench=Workbench(definitions, book, settings, host.events, clock),
+        workbench=workbench,
+        trying=Trying(workbench, executing),
     )
     return Assembly(
         parts=parts,

@@ -14,7 +14,9 @@ from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.service import Service
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.source_book import SourceBook
+from plugbay_scheduled_query.source_desk import SourceDesk
 from plugbay_scheduled_query.sources.executor import Executor
+from plugbay_scheduled_query.trying import Trying
 from plugbay_scheduled_query.workbench import Workbench
 
 
@@ -30,9 +32,11 @@ class Parts:
     histories: Histories
     sources: SourceRepository
     book: SourceBook
+    desk: SourceDesk
     executor: Executor
     executing: Executing
     service: Service
     gauges: GaugeKeeper
     reports: Reports
     workbench: Workbench
+    trying: Trying

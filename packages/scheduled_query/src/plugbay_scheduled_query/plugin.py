@@ -43,9 +43,12 @@ class ScheduledQueryPlugin(BaseModule):
         self._host = fast_pluggy
         menu, events = fast_pluggy.menu, fast_pluggy.events
         menu.add(OWNER, "Dashboard", "/scheduled_query/dashboard", icon="fas fa-chart-line")
-        menu.add(OWNER, "Results Widgets", "/scheduled_query/results-widgets", icon="fas fa-table-cells-large")
+        menu.add(
+            OWNER, "Results Widgets", "/scheduled_query/results-widgets", icon="fas fa-table-cells-large"
+        )
         fast_pluggy.metrics.add(OWNER, lambda: self._assembly.metrics_text() if self._assembly else "")
         events.on("plugbay.ready", self._start, owner=OWNER)
+        events.on("plugbay.settings_changed", self._when_settings_changed, owner=OWNER)
         events.on("plugbay.stopping", lambda event: self._stop(0.0), owner=OWNER)
 
     def on_unload(self) -> None:
@@ -54,9 +57,17 @@ class ScheduledQueryPlugin(BaseModule):
     def _start(self, event: Event) -> None:
         engine = self._host.get_module("task_worker").engine  # type: ignore[union-attr]
         self._assembly = assemble(self._host, engine, lambda: self.module_settings)
+        self._adopt_sources()
         self._assembly.enter_engine()
         if self._host.config.samples:
             samples.make_once(self.parts)
+
+    def _when_settings_changed(self, event: Event) -> None:
+        if event.data["name"] == OWNER and self._assembly:
+            self._adopt_sources()
+
+    def _adopt_sources(self) -> None:
+        self.parts.book.adopt(self.module_settings.named_sources())
 
     def _stop(self, grace_s: float) -> None:
         # the task worker, which was told before us, has given what runs its time
