@@ -1,0 +1,158 @@
+"""History over all queries: what ran of late, how it went, and who stands out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from plugbay import Store
+
+from plugbay_scheduled_query.core.model import Execution
+from plugbay_scheduled_query.repository.histories import ALL, HistoryFilter
+from plugbay_scheduled_query.repository.rows import Row, execution_of
+from plugbay_scheduled_query.tables import history, queries, results, states
+
+LATENESS_SAMPLE = 500  # the last scheduled executions that lateness is told from
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """An execution with the name of its query."""
+
+    query_name: str
+    execution: Execution
+
+
+@dataclass(frozen=True, slots=True)
+class Standout:
+    """A query that stands out, and by how much."""
+
+    query_id: int
+    name: str
+    amount: int
+
+
+_LIVE = queries.c.deleted_at.is_(None)
+_NAMED = (
+    sa.select(
+        history,
+        queries.c.name.label("query_name"),
+        results.c.columns.label("result_key"),
+        sa.func.coalesce(results.c.preview, results.c.text).label("result"),
+    )
+    .select_from(
+        history.join(queries, queries.c.id == history.c.query_id).outerjoin(
+            results, results.c.id == history.c.result_id
+        )
+    )
+    .where(_LIVE)
+)
+
+
+class Overview:
+    """Reads across queries, by the indexes on time and on status and time."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def page(self, wanted: HistoryFilter, offset: int, limit: int) -> tuple[list[Ran], int]:
+        """Executions of all queries, newest first, and how many there are."""
+        newest = (history.c.executed_at.desc(), history.c.id.desc())
+        # the ids alone come from the index, however far back the page is
+        ids = _filtered(sa.select(history.c.id), wanted).order_by(*newest).offset(offset).limit(limit)
+        select = _NAMED.where(history.c.id.in_(ids.scalar_subquery())).order_by(*newest)
+        with self._store.connect() as connection:
+            return [_ran(row) for row in connection.execute(select)], self._total(connection, wanted)
+
+    def by_time(self, since: datetime, by_day: bool = False) -> dict[str, dict[datetime, int]]:
+        """How many executions ended how in each hour (or day): status → start of the hour → count."""
+        bucket = self._bucket(by_day)
+        select = (
+            sa.select(history.c.status, bucket.label("bucket"), sa.func.count())
+            .where(history.c.executed_at >= since)
+            .group_by(history.c.status, bucket)
+        )
+        found: dict[str, dict[datetime, int]] = {}
+        with self._store.connect() as connection:
+            for status, start, count in connection.execute(select):
+                found.setdefault(status, {})[_moment(start, since)] = count
+        return found
+
+    def slowest(self, limit: int) -> list[Standout]:
+        """Those whose last execution took longest, in milliseconds."""
+        return self._standouts(states.c.last_duration_ms, limit)
+
+    def most_failing(self, limit: int) -> list[Standout]:
+        """Those with the most failures and timeouts in their history."""
+        failed = states.c.last_failed - states.c.first_failed + 1
+        timed_out = states.c.last_timeout - states.c.first_timeout + 1
+        return self._standouts(failed + timed_out, limit)
+
+    def lateness_s(self) -> list[float]:
+        """How late the last scheduled executions started, in seconds."""
+        recent = (
+            sa.select(history.c.executed_at, history.c.due_at)
+            .where(history.c.due_at.is_not(None))
+            .order_by(history.c.executed_at.desc(), history.c.id.desc())
+            .limit(LATENESS_SAMPLE)
+        )
+        with self._store.connect() as connection:
+            return [max(0.0, (start - due).total_seconds()) for start, due in connection.execute(recent)]
+
+    def _standouts(self, amount: sa.ColumnElement[Any], limit: int) -> list[Standout]:
+        select = (
+            sa.select(queries.c.id, queries.c.name, amount.label("amount"))
+            .select_from(queries.join(states, states.c.query_id == queries.c.id))
+            .where(_LIVE, amount > 0)
+            .order_by(amount.desc(), queries.c.id)
+            .limit(limit)
+        )
+        with self._store.connect() as connection:
+            return [Standout(*row) for row in connection.execute(select)]
+
+    def _total(self, connection: sa.Connection, wanted: HistoryFilter) -> int:
+        if wanted.since or wanted.until:
+            return connection.scalar(_filtered(sa.select(sa.func.count(history.c.id)), wanted)) or 0
+        name = "number" if wanted.status == ALL else wanted.status
+        live = states.c[f"last_{name}"] - states.c[f"first_{name}"] + 1
+        total = sa.select(sa.func.sum(live)).select_from(
+            queries.join(states, states.c.query_id == queries.c.id)
+        )
+        return int(connection.scalar(total.where(_LIVE)) or 0)
+
+    def _bucket(self, by_day: bool) -> sa.ColumnElement[Any]:
+        if self._store.dialect == "sqlite":
+            return sa.func.substr(history.c.executed_at, 1, 10 if by_day else 13, type_=sa.String)
+        return sa.func.date_trunc(
+            "day" if by_day else "hour", history.c.executed_at, type_=sa.DateTime(timezone=True)
+        )
+
+
+def _filtered(select: sa.Select[Any], wanted: HistoryFilter) -> sa.Select[Any]:
+    if wanted.status != ALL:
+        select = select.where(history.c.status == wanted.status)
+    if wanted.since:
+        select = select.where(history.c.executed_at >= wanted.since)
+    if wanted.until:
+        select = select.where(history.c.executed_at <= wanted.until)
+    deleted = sa.select(queries.c.id).where(queries.c.deleted_at.is_not(None))
+    return select.where(history.c.query_id.not_in(deleted))
+
+
+def _ran(row: Row) -> Ran:
+    return Ran(row.query_name, execution_of(row))
+
+
+def _moment(start: Any, like: datetime) -> datetime:
+    """SQLite groups by the beginning of the text."""
+    if isinstance(start, datetime):
+        return start
+    text = start if len(start) > 10 else f"{start} 00"
+    return datetime.strptime(f"{text}:00", "%Y-%m-%d %H:%M").replace(tzinfo=like.tzinfo)
+
+
+def hours_between(since: datetime, until: datetime, step_s: int) -> Sequence[int]:
+    """The starts of all hours (or days) from one moment to another, as Unix time."""
+    first = int(since.timestamp()) // step_s * step_s
+    return range(first, int(until.timestamp()) + 1, step_s)
