@@ -98,3 +98,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[None]") 
     if skipped and os.environ.get("PLUGBAY_NO_SKIPS"):
         reason = str(call.excinfo.value) if call.excinfo else ""
         call.excinfo = pytest.ExceptionInfo.from_exception(AssertionError(f"skipped in CI: {reason}"))
+
+
+@pytest.fixture(scope="session")
+def base_url() -> None:
+    """Tests know their server's address; the plugin's own fixture has a form that pytest 9 warns of."""
