@@ -11,7 +11,7 @@ from plugbay import Clock, get_logger
 
 from plugbay_scheduled_query.core.model import Execution, Trigger
 from plugbay_scheduled_query.execution import Executing, cancelled, interrupted
-from plugbay_scheduled_query.in_flight import InFlight
+from plugbay_scheduled_query.in_flight import InFlight, Promise
 from plugbay_scheduled_query.nodes import Node
 from plugbay_scheduled_query.recorder import Recorder
 from plugbay_scheduled_query.repository.claims import ClaimedRun, Claims
@@ -54,6 +54,123 @@ class Executor(Protocol):
     """What can stop a query."""
 
     def cancel(self, run_id: int, by: str) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run that was started or joined; there is a promise only of what runs in this process."""
+
+    run_id: int
+    promise: Promise | None
+
+
+@dataclass(frozen=True)
+class RunNow:
+    """What Run Now leads to: an execution, or (None) a run that goes on."""
+
+    run_id: int
+    execution: Execution | None
+
+
+class Service:
+    """Between the clock and the store: claims what is due, has it executed, and sees to what comes after."""
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        node: Node,
+        claims: Claims,
+        recording: Recording,
+        engine: Engine,
+        executing: Executing,
+        executor: Executor,
+        settings: Callable[[], Settings],
+        leases: bool,
+        after: Callable[[Finished, Recorded], None],
+    ) -> None:
+        self._clock = clock
+        self._node = node
+        self._claims = claims
+        self._engine = engine
+        self._executing = executing
+        self._executor = executor
+        self._settings = settings
+        self._leases = leases
+        self._after = after
+        self._runs = InFlight()
+        self._claiming = threading.Lock()
+        self._recorder = Recorder(recording, clock.now, lambda: settings().keeping, self._recorded)
+
+    # what the clock asks for
+
+    def tick(self, job: object = None) -> None:
+        """Each minute: takes over what dead nodes left behind, and starts what is due."""
+        self.recover()
+        self.refill()
+
+    def refill(self, job: object = None) -> None:
+        """Starts as much of what is due as can start now; called whenever a lane or a slot becomes free."""
+        with self._claiming:
+            while self._claims.has_due() and (claimed := self._claim()):
+                self._start(claimed)
+
+    def recover(self) -> None:
+        """Runs again what a dead node had under way; what cannot run again is recorded as failed."""
+        if self._leases:
+            self._claims.extend_leases()
+            lost = self._claims.take_over(None)
+        else:
+            dead = self._node.dead(self._claims.nodes())
+            lost = self._claims.take_over(dead) if dead else []
+        for claimed in lost:
+            log.warning("taken_over", query=claimed.query_name, run=claimed.id, attempt=claimed.run.attempt)
+        self._runs.add(lost)
+        again = [run for run in lost if _may_run_again(run)]
+        for run in lost:
+            if run not in again and self._runs.begin(run.id):
+                self._recorder.submit(interrupted(run, self._clock.now()))
+        self._submit(again)
+
+    # what people ask for
+
+    def begin_now(self, query_id: int, by: str) -> Begun | None:
+        """Runs a query at once, or joins its run, and does not wait. None: no such query."""
+        claimed, running = self._claims.start_now(query_id, by)
+        if claimed:
+            self._runs.add([claimed])
+            promise = self._runs.promise(claimed.id)
+            self._submit([claimed], URGENT)
+            self._look_for_cancels()
+            return Begun(claimed.id, promise)
+        return None if running is None else Begun(running, self._runs.promise(running))
+
+    def run_now(self, query_id: int, by: str, wait_s: float) -> RunNow | None:
+        """Runs a query at once, or joins its run; waits so long for the execution. None: no such query."""
+        begun = self.begin_now(query_id, by)
+        if begun is None:
+            return None
+        if begun.promise is None:
+            self._wait_for_other_node(begun.run_id, wait_s)
+            return RunNow(begun.run_id, None)
+        try:
+            return RunNow(begun.run_id, begun.promise.result(wait_s))
+        except TimeoutError:
+            return RunNow(begun.run_id, None)
+
+    def is_live(self, run_id: int) -> bool:
+        """Whether a run is under way, on whichever node."""
+        return self._claims.is_live(run_id)
+
+    def cancel(self, run_id: int, by: str) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run that was started or joined; there is a promise only of what runs in this process."""
+
+    run_id: int
+    promise: Promise | None
 
 
 @dataclass(frozen=True)
