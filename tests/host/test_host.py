@@ -214,3 +214,21 @@ def test_alone_samples_are_on_and_can_be_switched_off(alone, tmp_path: Path, mon
 def test_pages_are_compressed(standalone: TestClient):
     page = standalone.get("/", headers={"accept-encoding": "gzip"})
     assert page.headers["content-encoding"] == "gzip"
+
+
+@pytest.mark.parametrize(
+    ("accept", "shown"), [("text/html", "Not ready"), ("*/*", '"detail":"The store does not answer')]
+)
+def test_alone_a_store_that_does_not_answer_is_503(
+    standalone: TestClient, monkeypatch, accept: str, shown: str
+):
+    from plugbay.errors import StoreBusy
+
+    def busy() -> str:
+        raise StoreBusy(seconds=10)
+
+    monkeypatch.setattr(standalone.app.state.plugbay.metrics, "exposition", busy)
+    monkeypatch.setattr("plugbay.application.MACHINE_PATHS", ())
+    answer = standalone.get("/metrics", headers={"accept": accept})
+    assert answer.status_code == 503
+    assert shown in answer.text

@@ -11,8 +11,9 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 
-from plugbay.auth.marks import claim
+from plugbay.auth.marks import USER, claim, state_of
 from plugbay.config import HostConfig, load_config
+from plugbay.errors import StoreError
 from plugbay.host import Plugbay
 from plugbay.logs import get_logger
 
@@ -66,6 +67,15 @@ def add_error_pages(host: Plugbay) -> None:
             claim(request.scope)
             return await http_exception_handler(request, error)
         return _error_page(host, request, error.status_code, str(error.detail), dict(error.headers or {}))
+
+    @host.app.exception_handler(StoreError)
+    async def on_store_trouble(request: Request, error: StoreError) -> Response:
+        log.error("store_trouble", method=request.method, path=request.url.path, error=error)
+        text = "The store does not answer. Try again in a moment; the log says why."
+        if wants_page(request):
+            state_of(request.scope)[USER] = None  # the menu is in the store too: a page without it
+            return _error_page(host, request, 503, text)
+        return JSONResponse({"detail": text}, status_code=503, headers={"Retry-After": "5"})
 
     @host.app.exception_handler(Exception)
     async def on_failure(request: Request, error: Exception) -> Response:

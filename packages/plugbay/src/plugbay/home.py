@@ -17,8 +17,8 @@ def home_router(host: "Plugbay") -> APIRouter:
     @router.get("/")
     def home(request: Request) -> Response:
         sections = host.menu.sections(user_of(request))
-        main = next(section for section in sections if section.type == "main")
-        first = next((entry.url for entry in main.entries if entry.url), None)
+        main = [entry for section in sections if section.type == "main" for entry in section.entries]
+        first = next((entry.url for entry in main if entry.url), None)
         if first:
             return RedirectResponse(request.scope.get("root_path", "") + first, status_code=303)
         return host.templates.response(

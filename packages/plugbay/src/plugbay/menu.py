@@ -107,7 +107,9 @@ class MenuManager:
 
     def sections(self, visitor: Visitor | None, path: str = "") -> list[MenuSection]:
         """The menu as this visitor sees it on the page at `path`."""
-        shown = [entry for entry in self.all_entries() if visitor and self._is_shown(entry, visitor)]
+        if visitor is None:
+            return []
+        shown = [entry for entry in self.all_entries() if self._is_shown(entry, visitor)]
         here = max((entry.url for entry in shown if entry.leads_to(path)), key=len, default=None)
         marked = [replace(entry, active=entry.url == here) for entry in shown]
         return [MenuSection(t, LABELS[t], [e for e in marked if e.menu_type == t]) for t in TYPES]
