@@ -24,7 +24,16 @@ MIGRATIONS = Path(__file__).parents[2] / "packages/task_worker/src/plugbay_task_
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """A store with the task worker's table in it, once on each database."""
     url = "" if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
-    store = Store(url, tmp_path / "data")
+    yield from opened(url, tmp_path)
+
+
+@pytest.fixture
+def sqlite_store(tmp_path: Path) -> Iterator[Store]:
+    yield from opened("", tmp_path)
+
+
+def opened(url: str, folder: Path) -> Iterator[Store]:
+    store = Store(url, folder / "data")
     store.migrate("task_worker", MIGRATIONS)
     yield store
     store.close()

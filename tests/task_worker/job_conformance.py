@@ -178,6 +178,22 @@ class JobConformance:
         assert recent(engine)[job_id].state is JobState.CANCELLED
         assert recent(engine)[job_id].error == "not needed"
 
+    def test_the_owner_hears_of_a_job_that_was_cancelled_before_it_began(self, world: World) -> None:
+        engine, gate, told = world.engine(workers=1), Gate(), []
+        engine.handle(
+            owner="shop",
+            name="gate",
+            call=gate,
+            returned=lambda job: told.append((job.payload, job.cancel_reason)),
+        )
+        with opened_at_last(gate):
+            engine.submit("shop", "gate", {"n": 1})
+            gate.wait_begun()
+            engine.cancel(engine.submit("shop", "gate", {"n": 2}), "cancelled by ada")
+        world.settle()
+
+        assert told == [({"n": 2}, "cancelled by ada")]
+
     def test_a_running_job_hears_of_its_cancellation_within_a_second(self, world: World) -> None:
         engine, work = world.engine(), Stoppable()
         engine.handle(owner="shop", name="work", call=work)

@@ -5,12 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from plugbay.clock import SystemClock
+from plugbay import Store, SystemClock
 from plugbay_task_worker import embedded
-from plugbay_task_worker.claims import MemoryClaims, Tick
+from plugbay_task_worker.claims import MemoryClaims, Tick, TickClaims
 from plugbay_task_worker.embedded import EmbeddedEngine
 from plugbay_task_worker.engine import StopReport
 from plugbay_task_worker.job import Job, JobState
+from plugbay_task_worker.store_claims import StoreClaims
 from task_worker.job_conformance import JobConformance
 from task_worker.tick_conformance import TickConformance
 from task_worker.world import (
@@ -29,9 +30,9 @@ from task_worker.world import (
 class EmbeddedWorld(World):
     """Engines of one process that share their claims."""
 
-    def __init__(self) -> None:
+    def __init__(self, claims: TickClaims) -> None:
         super().__init__()
-        self.claims = MemoryClaims()
+        self.claims = claims
         self.engines: list[EmbeddedEngine] = []
 
     def new_engine(self, workers: int = 4) -> EmbeddedEngine:
@@ -48,8 +49,13 @@ class EmbeddedWorld(World):
 
 
 @pytest.fixture
-def world() -> Iterator[EmbeddedWorld]:
-    world = EmbeddedWorld()
+def claims() -> TickClaims:
+    return MemoryClaims()
+
+
+@pytest.fixture
+def world(claims: TickClaims) -> Iterator[EmbeddedWorld]:
+    world = EmbeddedWorld(claims)
     yield world
     for engine in world.engines:
         engine.stop(0)
@@ -62,6 +68,12 @@ class TestJobs(JobConformance):
 
 class TestTicks(TickConformance):
     pass
+
+
+class TestTicksClaimedInTheStore(TickConformance):
+    @pytest.fixture
+    def claims(self, sqlite_store: Store) -> StoreClaims:
+        return StoreClaims(sqlite_store)
 
 
 class UncertainClaims(MemoryClaims):
@@ -83,9 +95,8 @@ class UncertainClaims(MemoryClaims):
 
 class TestAStoreInTrouble:
     @pytest.fixture
-    def claims(self, world: EmbeddedWorld) -> UncertainClaims:
-        world.claims = UncertainClaims()
-        return world.claims
+    def claims(self) -> UncertainClaims:
+        return UncertainClaims()
 
     def test_a_tick_that_could_not_be_claimed_is_claimed_soon_after(
         self, world: EmbeddedWorld, claims: UncertainClaims
@@ -323,6 +334,27 @@ class TestWhatTheLogSays:
             world.ring()
 
         assert 'tick_skipped owner=shop name=task reason="still at work"' in caplog.text
+
+
+def test_a_machine_without_a_thread_to_spare_does_the_work_with_those_there_are(
+    world: EmbeddedWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine, gate = world.engine(workers=4), Gate()
+    engine.handle(owner="shop", name="gate", call=gate)
+    with opened_at_last(gate):
+        engine.submit("shop", "gate")
+        gate.wait_begun()
+
+        def refuse(thread: threading.Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", refuse)
+            engine.submit_many("shop", "gate", [{}] * 3)
+    world.settle()
+
+    assert gate.calls == 4
+    assert "no_thread name=task-worker-job-2 threads=1" in caplog.text
 
 
 def test_no_more_of_the_past_is_kept_than_was_asked_for(world: EmbeddedWorld) -> None:

@@ -27,12 +27,12 @@ class TickConformance:
 
         assert due == ["12:01:00", "12:02:00"]
 
-    @pytest.mark.parametrize(("seconds", "expected"), [(1, 3600), (7, 514), (3600, 1), (86_400, 0)])
+    @pytest.mark.parametrize(("seconds", "expected"), [(1, 600), (7, 85), (300, 2), (86_400, 0)])
     def test_any_whole_number_of_seconds_is_a_period(self, world: World, seconds: int, expected: int) -> None:
         engine, calls = world.engine(), []
         engine.every(owner="shop", name="task", seconds=seconds, call=lambda job: calls.append(job.due_at))
-        step = min(seconds, 3600)
-        for _ in range(3600 // step):
+        step = min(seconds, 600)
+        for _ in range(600 // step):
             world.advance(step)
 
         assert len(calls) == expected
@@ -244,7 +244,7 @@ class TickConformance:
         with opened_at_last(work):
             engine.run_task("shop", "task")
             work.wait_begun()
-            (running,) = engine.stats().running
+            (running,) = [job for job in engine.stats().running if job.kind == "task"]
 
             assert engine.cancel(running.id, "cancelled by ada")
             world.settle()

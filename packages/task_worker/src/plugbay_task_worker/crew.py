@@ -137,11 +137,22 @@ class Crew:
             return
         self._came.notify(len(self._waiting))
         while len(self._threads) < min(self._size, len(self._running) + len(self._waiting)):
-            name = f"{self._name}-{next(self._numbers)}"
-            # a daemon, because a call that never ends must not keep the process from ending
-            thread = threading.Thread(target=self._work, name=name, daemon=True)
-            self._threads.append(thread)
+            if not self._take_on():
+                return
+
+    def _take_on(self) -> bool:
+        """One thread more; False if the machine has none to give, and those there are must do."""
+        name = f"{self._name}-{next(self._numbers)}"
+        # a daemon, because a call that never ends must not keep the process from ending
+        thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._threads.append(thread)
+        try:
             thread.start()
+        except RuntimeError as error:
+            self._threads.remove(thread)
+            log.error("no_thread", name=name, threads=len(self._threads), reason=error)
+            return False
+        return True
 
     def _work(self) -> None:
         while job := self._next():

@@ -22,7 +22,7 @@ from plugbay_task_worker.engine import (
     NaiveTime,
     StopReport,
 )
-from plugbay_task_worker.job import Call, Job, JobState
+from plugbay_task_worker.job import Call, Job
 from plugbay_task_worker.ledger import Handler, Ledger
 from plugbay_task_worker.task import Task
 from plugbay_task_worker.ticker import Ticker
@@ -185,7 +185,7 @@ class EmbeddedEngine:
 
     def _ended(self, job: Job) -> None:
         handler = self._ledger.record(job)
-        if handler and handler.returned and job.state is JobState.RETURNED:
+        if handler and handler.returned and job.started_at is None:
             handler.returned(job)
 
     def _new_crew(self) -> Crew:

@@ -72,7 +72,7 @@ class JobKindStats:
     seconds_total: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class JobView:
     """A job as it stood when one looked."""
 
@@ -150,7 +150,7 @@ class Engine(Protocol):
     def handle(
         self, *, owner: str, name: str, call: Call, returned: Callable[[Job], object] | None = None
     ) -> None:
-        """Says who does the jobs of that name, and who is told of those that were handed back undone."""
+        """Says who does the jobs of that name, and who is told of those that will never begin."""
         ...
 
     def submit(

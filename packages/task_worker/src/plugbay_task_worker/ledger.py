@@ -51,7 +51,7 @@ class Ledger:
     def __init__(self, recent: int) -> None:
         self._lock = threading.Lock()
         self._handlers: dict[tuple[str, str], Handler] = {}
-        self._recent: deque[Job] = deque(maxlen=recent)
+        self._recent: deque[JobView] = deque(maxlen=recent)
 
     def keep(self, recent: int) -> None:
         """Remembers that many of the jobs that ended."""
@@ -84,7 +84,7 @@ class Ledger:
         """Takes down a job that ended; a timer only if it failed, or they would drown the rest."""
         with self._lock:
             if job.kind != "timer" or job.state is JobState.FAILED:
-                self._recent.appendleft(job)
+                self._recent.appendleft(JobView.of(job))
             handler = self._handlers.get((job.owner, job.name)) if job.kind == "job" else None
             if handler:
                 handler.count(job)
@@ -92,7 +92,7 @@ class Ledger:
 
     def recent(self) -> tuple[JobView, ...]:
         with self._lock:
-            return tuple(map(JobView.of, self._recent))
+            return tuple(self._recent)
 
     def stats(self) -> tuple[JobKindStats, ...]:
         with self._lock:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from plugbay import get_logger
 
-from plugbay_task_worker.engine import TaskStats
+from plugbay_task_worker.engine import JobView, TaskStats
 from plugbay_task_worker.job import Call, Job, JobState
 
 log = get_logger(__name__)
@@ -21,7 +21,7 @@ class Task:
     call: Call
     at_start: bool = False
     is_busy: bool = False
-    last: Job | None = None
+    last: JobView | None = None
     runs: int = 0
     failures: int = 0
     skipped: int = 0
@@ -43,7 +43,7 @@ class Task:
         self.is_busy = False
         if job.started_at is None:
             return
-        self.last = job
+        self.last = JobView.of(job)
         self.runs += 1
         self.failures += job.state is JobState.FAILED
         self.missed += job.missed

@@ -1,0 +1,59 @@
+"""`plugbay worker`, in a process of its own."""
+
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from plugbay import Store
+from servers import PLUGBAY, environment, plugbay
+
+SHOP = """
+from plugbay import BaseModule
+
+class Shop(BaseModule):
+    depends_on = {"task_worker": ">=0.3.0"}
+
+    def on_load(self):
+        pass
+
+    def on_load_complete(self, fast_pluggy):
+        engine = fast_pluggy.get_module("task_worker").engine
+        engine.every(owner="shop", name="count_stock", seconds=1, call=self.count)
+
+    def count(self, job):
+        print("stock was counted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_works_off_tasks_until_it_is_told_to_stop(tmp_path: Path, number: signal.Signals) -> None:
+    folder = tmp_path / "plugins" / "shop"
+    folder.mkdir(parents=True)
+    (folder / "plugin.py").write_text(SHOP)
+    variables = environment(PLUGBAY_ADMIN_PASSWORD="correct horse battery staple")
+    command = [str(PLUGBAY), "worker", "--data-dir", str(tmp_path / "elsewhere"), "--log-level", "warning"]
+    with subprocess.Popen(command, cwd=tmp_path, env=variables, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        said = [line for line in iter(process.stdout.readline, "stock was counted\n") if line]
+        process.send_signal(number)
+        process.communicate(timeout=30)
+
+    assert process.returncode == 0
+    assert f"Plugbay is working on {tmp_path / 'elsewhere'}" in "".join(said)
+    store = Store("", tmp_path / "elsewhere")
+    with store.connect() as connection:
+        claimed = connection.exec_driver_sql("SELECT count(*) FROM task_worker_ticks").scalar()
+    store.close()
+    assert claimed
+
+
+def test_a_bad_variable_is_named_with_exit_status_2(tmp_path: Path) -> None:
+    answer = plugbay(tmp_path, "worker", TASK_WORKER_WORKERS="many")
+
+    assert answer.returncode == 2
+    assert "TASK_WORKER_WORKERS" in answer.stderr
+
+
+def test_help_says_what_it_is_for(tmp_path: Path) -> None:
+    assert "without serving pages" in " ".join(plugbay(tmp_path, "worker", "--help").stdout.split())
