@@ -1,0 +1,113 @@
+"""The host alone: start to ready, memory at rest, CPU of an anonymous request, against a bare FastAPI application."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+import httpx2
+import psutil
+
+PLUGBAY = Path(sys.executable).with_name("plugbay")
+REQUESTS = 2000
+BARE = """
+import uvicorn, socket
+from fastapi import FastAPI
+app = FastAPI()
+@app.get("/healthz")
+async def healthz(): return {"status": "alive"}
+s = socket.socket(); s.bind(("127.0.0.1", 0))
+print(f"running on http://127.0.0.1:{s.getsockname()[1]}", flush=True)
+uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False)).run(sockets=[s])
+"""
+
+
+class Running:
+    """A server process and how long it took to answer."""
+
+    def __init__(self, command: list[str], folder: str) -> None:
+        variables = {
+            "PLUGBAY_ADMIN_PASSWORD": "for the benchmark",
+            "PLUGBAY_SAMPLES": "false",
+            "PYTHONUNBUFFERED": "1",
+        }
+        started = time.perf_counter()
+        self.process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self.process.stdout
+        line = next(line for line in self.process.stdout if "running on" in line)
+        self.url = re.findall(r"http://\S+", line)[0]
+        self.client = httpx2.Client(base_url=self.url)
+        self.client.get("/readyz")
+        self.ready_s = time.perf_counter() - started
+        self.ps = psutil.Process(self.process.pid)
+
+    def cpu_s(self) -> float:
+        times = self.ps.cpu_times()
+        return times.user + times.system
+
+    def cost_ms(self, path: str, **options: object) -> float:
+        """CPU of one request, in milliseconds of the server's process."""
+        for _ in range(50):
+            self.client.get(path, follow_redirects=False, **options)
+        before = self.cpu_s()
+        for _ in range(REQUESTS):
+            self.client.get(path, follow_redirects=False, **options)
+        return (self.cpu_s() - before) / REQUESTS * 1000
+
+    def stop(self) -> None:
+        self.client.close()
+        self.process.terminate()
+        self.process.wait()
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        alone = "import plugbay.module_manager as m; m.find_installed = list; from plugbay.cli import main; main()"
+        host_alone = [sys.executable, "-c", alone, "serve", "--port", "0"]
+        Running(host_alone, folder).stop()
+        starts = []
+        for _ in range(5):
+            server = Running(host_alone, folder)
+            starts.append(server.ready_s)
+            server.stop()
+        print(f"start to ready, host alone (median of 5 second starts): {median(starts):.2f} s")
+        server = Running(host_alone, folder)
+        print(f"memory at rest, host alone: {server.ps.memory_info().rss / 1e6:.0f} MB")
+        costs = {
+            "anonymous /healthz": server.cost_ms("/healthz"),
+            "anonymous page (303 to the login)": server.cost_ms("/"),
+            "anonymous /metrics (401)": server.cost_ms("/metrics"),
+        }
+        server.client.post("/login", data={"username": "admin", "password": "for the benchmark", "next": "/"})
+        costs["page with a session"] = server.cost_ms("/")
+        server.stop()
+        bare = Running([sys.executable, "-c", BARE], folder)
+        floor = bare.cost_ms("/healthz")
+        bare.stop()
+        print(f"CPU of a request to a bare FastAPI application: {floor:.3f} ms")
+        for name, cost in costs.items():
+            print(f"CPU of {name}: {cost:.3f} ms ({cost / floor:.1f} times the bare one)")
+    with tempfile.TemporaryDirectory() as folder:
+        everything = [str(PLUGBAY), "serve", "--port", "0"]
+        Running(everything, folder).stop()
+        server = Running(everything, folder)
+        print(f"start to ready, all plugins: {server.ready_s:.2f} s")
+        print(f"memory at rest, all plugins, server process: {server.ps.memory_info().rss / 1e6:.0f} MB")
+        runners = server.ps.children(recursive=True)
+        print(f"runners: {[f'{child.memory_info().rss / 1e6:.0f} MB' for child in runners]}")
+        server.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+"""The service on a SQLite store: cycles, claims, throughput, lateness, history pages, /metrics."""
+
+import sqlite3
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+import sqlalchemy as sa
+from plugbay import EventBus, Store, SystemClock
+from plugbay.store import open_store
+from plugbay_scheduled_query import tables
+from plugbay_scheduled_query.core.draft import Draft
+from plugbay_scheduled_query.core.model import MetricConfig
+from plugbay_scheduled_query.execution import Executing
+from plugbay_scheduled_query.gauge_keeper import GaugeKeeper
+from plugbay_scheduled_query.nodes import Node
+from plugbay_scheduled_query.reports import Reports
+from plugbay_scheduled_query.repository.claims import Claims
+from plugbay_scheduled_query.repository.definitions import Definitions
+from plugbay_scheduled_query.repository.histories import Histories, HistoryFilter
+from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
+from plugbay_scheduled_query.repository.samples import Samples
+from plugbay_scheduled_query.service import JOB, OWNER, Service
+from plugbay_scheduled_query.settings import Settings
+from plugbay_scheduled_query.sources.executor import Executor
+from plugbay_scheduled_query.sources.target import Target
+from plugbay_task_worker.claims import MemoryClaims
+from plugbay_task_worker.embedded import EmbeddedEngine
+
+MIGRATIONS = Path(tables.__file__).parent / "migrations"
+PAST, FAR = datetime(2020, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
+
+
+def cpu_and_wall(function: Callable[[], object], times: int) -> tuple[float, float]:
+    """Median CPU and wall time of one call, in milliseconds."""
+    cpu, wall = [], []
+    for _ in range(times):
+        c, w = time.thread_time(), time.perf_counter()
+        function()
+        cpu.append((time.thread_time() - c) * 1000)
+        wall.append((time.perf_counter() - w) * 1000)
+    return median(cpu), median(wall)
+
+
+def fresh_store(folder: str) -> tuple[Store, Definitions]:
+    store = open_store("", Path(folder) / "data")
+    store.migrate("scheduled_query", MIGRATIONS)
+    now = datetime.now(UTC)
+    with store.begin() as connection:
+        row = {"id": 1, "name": "shop", "dialect": "sqlite", "secret_url": "x", "origin": "admin"}
+        connection.execute(
+            sa.insert(tables.data_sources).values(row | {"created_at": now, "updated_at": now})
+        )
+        connection.execute(sa.insert(tables.lanes).values(source_id=1))
+    return store, Definitions(store, SystemClock())
+
+
+def fill(store: Store, count: int, next_run_at: datetime, metric: bool = False) -> None:
+    """Copies of one definition, so many, in one transaction."""
+    definitions = Definitions(store, SystemClock())
+    config = MetricConfig("orders", {"n": "0"}) if metric else None
+    draft = Draft(
+        name="q",
+        query="SELECT 1",
+        cron_schedule="* * * * *",
+        data_source="shop",
+        monitor_metric_config=config,
+    )
+    first = definitions.create(draft, 1, None, "UTC")
+    with store.begin() as connection:
+        row = dict(
+            connection.execute(sa.select(tables.queries).where(tables.queries.c.id == first.id))
+            .one()
+            ._mapping
+        )
+        row["next_run_at"] = next_run_at
+        now = datetime.now(UTC)
+        for part in _batches(first.id + 1, first.id + count):
+            connection.execute(
+                sa.insert(tables.queries), [{**row, "id": n, **_gauge(n, metric)} for n in part]
+            )
+            state = {"changed_at": now, "last_status": "success", "last_success_at": now, "metric_value": 1.5}
+            connection.execute(sa.insert(tables.states), [{"query_id": n, **state} for n in part])
+        connection.execute(
+            sa.update(tables.queries).where(tables.queries.c.id == first.id).values(next_run_at=next_run_at)
+        )
+
+
+def _gauge(n: int, metric: bool) -> dict[str, str | None]:
+    if not metric:
+        return {"series_key": None, "metric_config": None}
+    return {"series_key": str(n), "metric_config": f'{{"metric_name": "orders", "labels": {{"n": "{n}"}}}}'}
+
+
+def _batches(start: int, stop: int) -> list[range]:
+    return [range(low, min(low + 10_000, stop)) for low in range(start, stop, 10_000)]
+
+
+def bench_cycles() -> None:
+    print("\n# An idle cycle, and claiming 1,000 due")
+    for count in (100, 10_000, 1_000_000):
+        with tempfile.TemporaryDirectory() as folder:
+            store, _ = fresh_store(folder)
+            fill(store, count, FAR)
+            claims = Claims(store, SystemClock(), "node")
+            cpu, wall = cpu_and_wall(claims.has_due, 50)
+            print(f"idle cycle with {count:>9,} definitions: {cpu:.2f} ms CPU, {wall:.2f} ms")
+            if count == 1_000_000:
+                with store.begin() as connection:
+                    due = tables.queries.c.id <= 1000
+                    connection.execute(sa.update(tables.queries).where(due).values(next_run_at=PAST))
+                    connection.execute(sa.update(tables.queries).where(due).values(cron_schedule="0 0 1 1 *"))
+                started, cpu_started = time.perf_counter(), time.thread_time()
+                claimed = sum(len(claims.claim_batch(250, "UTC")) for _ in range(4))
+                wall, cpu = time.perf_counter() - started, time.thread_time() - cpu_started
+                print(f"claiming {claimed:,} due of 1,000,000: {wall * 1000:.0f} ms, {cpu * 1000:.0f} ms CPU")
+            store.close()
+
+
+class Shop:
+    def __init__(self, path: Path) -> None:
+        self._target = Target("sqlite", {"path": str(path)})
+
+    def target(self, source_id: int) -> Target:
+        return self._target
+
+
+def bench_throughput(count: int, max_parallel: int = 8) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store, _ = fresh_store(folder)
+        path = Path(folder) / "shop.db"
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("CREATE TABLE orders (total REAL)")
+        clock, settings = SystemClock(), Settings(interval=0, max_parallel=max_parallel)
+        executor = Executor(max_parallel, clock=clock, ahead=max_parallel)
+        engine = EmbeddedEngine(clock, MemoryClaims(), workers=max_parallel + 4)
+        late: list[float] = []
+        done, reports = threading.Event(), Reports(EventBus())
+
+        def after(finished: Finished, recorded: Recorded) -> None:
+            reports.tell(finished, recorded)
+            late.append((finished.executed_at - start_at).total_seconds() * 1000)
+            if len(late) >= count:
+                done.set()
+
+        node = Node(Path(folder) / "data")
+        service = Service(
+            clock=clock, node=node, claims=Claims(store, clock, node.id), recording=Recording(store), engine=engine,
+            executing=Executing(clock, Shop(path), executor, lambda: settings), executor=executor,
+            settings=lambda: settings, leases=False, after=after,
+        )  # fmt: skip
+        engine.handle(owner=OWNER, name=JOB, call=service.execute, returned=service.returned)
+        engine.start()
+        fill(store, 8, PAST)  # a warm-up: runners are up, statements are compiled
+        start_at = datetime.now(UTC)
+        service.tick()
+        while service.running:
+            threading.Event().wait(0.05)
+        with store.begin() as connection:
+            connection.execute(sa.delete(tables.queries))
+            connection.execute(sa.delete(tables.states))
+        late.clear()
+        fill(store, count, PAST)
+        cpu, start_at, started = time.process_time(), datetime.now(UTC), time.perf_counter()
+        service.tick()
+        assert done.wait(120)
+        wall, cpu = time.perf_counter() - started, time.process_time() - cpu
+        p99 = quantiles(late, n=100)[98]
+        print(
+            f"{count:,} due at once, {max_parallel} in parallel: {count / wall:,.0f} recorded a second, "
+            f"{cpu / count * 1000:.2f} ms CPU of the server each; starts: p50 {median(late):.0f} ms, p99 {p99:.0f} ms"
+        )
+        engine.stop(5)
+        service.close()
+        executor.close()
+        store.close()
+
+
+def bench_history(count: int = 1_000_000) -> None:
+    print(f"\n# History of {count:,} executions of one query")
+    with tempfile.TemporaryDirectory() as folder:
+        store, definitions = fresh_store(folder)
+        fill(store, 1, FAR)
+        now = datetime.now(UTC)
+        with store.begin() as connection:
+            result = {"id": 1, "query_id": 1, "columns": '["n"]', "text": "[[1]]", "row_count": 1}
+            connection.execute(sa.insert(tables.results).values(result))
+            for part in _batches(1, count + 1):
+                connection.execute(sa.insert(tables.history), [_history_row(n, now, count) for n in part])
+            ends = {"last_number": count, "last_success": count - count // 10, "last_failed": count // 10}
+            connection.execute(sa.update(tables.states).values(ends))
+        histories = Histories(store)
+        pages = count // 50
+        for name, page in (("first", 1), ("middle", pages // 2), ("last", pages)):
+            walls = []
+            for _ in range(100):
+                started = time.perf_counter()
+                items, total = histories.page(1, HistoryFilter(), page, 50)
+                walls.append((time.perf_counter() - started) * 1000)
+            assert (len(items), total) == (50, count)
+            print(
+                f"{name} page of 50 with total: p50 {median(walls):.1f} ms, p99 {quantiles(walls, n=100)[98]:.1f} ms"
+            )
+        wanted = HistoryFilter("failed", since=now - timedelta(days=30), until=now - timedelta(days=1))
+        cpu, wall = cpu_and_wall(lambda: histories.page(1, wanted, 1, 50), 50)
+        print(f"page by status and date: {cpu:.1f} ms CPU, {wall:.1f} ms")
+        store.close()
+
+
+def _history_row(n: int, now: datetime, count: int) -> dict[str, Any]:
+    failed = n % 10 == 0
+    return {
+        "query_id": 1, "number": n, "status_number": n // 10 if failed else n - n // 10,
+        "executed_at": now - timedelta(minutes=count - n), "duration_ms": 5, "status": "failed" if failed else "success",
+        "result_id": None if failed else 1, "trigger": "schedule", "due_at": now - timedelta(minutes=count - n),
+    }  # fmt: skip
+
+
+def bench_metrics(count: int = 10_000) -> None:
+    print(f"\n# /metrics with {count:,} gauges")
+    with tempfile.TemporaryDirectory() as folder:
+        store, _ = fresh_store(folder)
+        fill(store, count, FAR, metric=True)
+        with store.begin() as connection:
+            connection.execute(
+                sa.update(tables.states).values(changed_at=datetime.now(UTC) - timedelta(minutes=5))
+            )
+        keeper = GaugeKeeper(Samples(store), SystemClock())
+        started = time.perf_counter()
+        size = len(keeper.text())
+        print(
+            f"first scrape (reads all): {(time.perf_counter() - started) * 1000:.0f} ms, {size / 1e6:.1f} MB"
+        )
+        cpu, wall = cpu_and_wall(keeper.text, 20)
+        print(f"each further scrape: {cpu:.1f} ms CPU, {wall:.1f} ms")
+        store.close()
+
+
+def main() -> None:
+    bench_cycles()
+    print("\n# Executions of a trivial query on SQLite at interval 0")
+    bench_throughput(100)
+    bench_throughput(3000)
+    bench_history()
+    bench_metrics()
+
+
+if __name__ == "__main__":
+    main()

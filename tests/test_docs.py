@@ -1,0 +1,78 @@
+"""The documentation keeps its promises: every setting, variable, route, hook, event and command is in it."""
+
+import re
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from plugbay import BaseModule, HostConfig, Plugbay
+from plugbay.cli import BROUGHT_BY, root
+from plugbay_scheduled_query.settings import Settings
+from plugbay_task_worker.settings import TaskWorkerSettings
+
+ROOT = Path(__file__).parents[1]
+DOCS = {path.name: path.read_text() for path in (ROOT / "docs").glob("*.md")}
+EVERYTHING = "\n".join(DOCS.values())
+SOURCE = "\n".join(path.read_text() for path in (ROOT / "packages").glob("*/src/**/*.py"))
+
+
+def missing(words: list[str], text: str = EVERYTHING) -> list[str]:
+    return [word for word in words if not re.search(rf"(?<![\w/.-]){re.escape(word)}(?![\w-])", text)]
+
+
+def test_every_host_setting_and_its_variable_is_documented():
+    fields = list(HostConfig.model_fields)
+    assert missing(fields, DOCS["settings.md"]) == []
+    assert missing([f"PLUGBAY_{field.upper()}" for field in fields], DOCS["settings.md"]) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "model"), [("scheduled_query", Settings), ("task_worker", TaskWorkerSettings)]
+)
+def test_every_setting_of_our_plugins_and_its_variable_is_documented(name: str, model):
+    fields = list(model.model_fields)
+    assert missing(fields, DOCS["settings.md"]) == []
+    assert missing([f"{name}_{field}".upper() for field in fields], DOCS["settings.md"]) == []
+
+
+def test_every_field_and_hook_of_the_base_class_is_documented():
+    names = [name for name in vars(BaseModule) if not name.startswith("_")]
+    assert missing(names, DOCS["plugins.md"]) == []
+
+
+def test_every_event_is_documented():
+    emitted = re.findall(r'emit\(\s*"([\w.]+)"', SOURCE)
+    lifecycle = [f"plugbay.{name}" for name in re.findall(r'emit_lifecycle\(\s*"(\w+)"', SOURCE)]
+    assert len(set(emitted)) >= 6
+    assert missing(sorted({*emitted, *lifecycle})) == []
+
+
+def test_every_command_is_documented():
+    own = [f"plugbay {name}" for name in root.commands]
+    assert missing([*own, *(f"plugbay {name}" for name in BROUGHT_BY)]) == []
+
+
+def test_every_route_of_host_and_plugins_is_documented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PLUGBAY_ADMIN_PASSWORD", "only for this test")
+    host = Plugbay(FastAPI(), tmp_path)
+    owners = {item.owner for item in host._routes.contributions}
+    paths = sorted(
+        {re.sub(r":\w+}", "}", str(route.path)) for owner in owners for route in host._routes.of_owner(owner)}
+    )
+    host.store.close()
+    assert len(paths) > 40
+    assert missing(paths) == []
+
+
+def test_every_metric_of_the_service_is_documented():
+    names = re.findall(r'_(?:single|family)\(\s*"(\w+)"', SOURCE)
+    assert names
+    text = DOCS["scheduled-queries.md"]
+    assert [name for name in names if name not in text and name.split("_", 1)[1] not in text] == []
+
+
+def test_every_link_between_documents_leads_somewhere():
+    for name, text in {**DOCS, "README.md": (ROOT / "README.md").read_text()}.items():
+        folder = ROOT if name == "README.md" else ROOT / "docs"
+        for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", text):
+            assert (folder / target).exists(), f"{name} links to {target}"
