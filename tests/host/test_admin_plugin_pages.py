@@ -1,6 +1,7 @@
 """The plugin list and the overview through HTTP, on a real host."""
 
 import html
+import os
 import re
 from pathlib import Path
 
@@ -230,3 +231,15 @@ def test_an_installed_package_has_a_page_too(tmp_path: Path, clock, client_of, m
     assert "To uninstall it: pip uninstall plugbay-ui-tools" in page
     assert "plugbay-ui-tools" in rows(client.get(LIST).text)["ui_tools"]
     host.modules.unload_all()
+
+
+def test_names_and_messages_that_are_no_text_do_no_harm(make_host, client_of, tmp_path: Path):
+    write_plugin(tmp_path / "plugins" / os.fsdecode(b"bad\xff"))
+    write_plugin(tmp_path / "plugins/lone", "    def on_load(self): raise ValueError('half \\ud800 one')\n")
+    client = client_of(make_host())
+    page = client.get(LIST)
+    assert "half ? one" in page.text
+    links = re.findall(r'href="([^"]*/overview)"', page.text)
+    assert links[0] == "/admin/base_module/bad%3F/overview"
+    assert all(client.get(link).status_code == 200 for link in links)
+    assert client.post("/admin/plugins/bad%3F/toggle").status_code == 303

@@ -55,7 +55,7 @@ def find_in_folder(folder: Path, kind: Literal["plugin", "domain"]) -> list[Plug
     if not folder.is_dir():
         return []
     found = [path for path in sorted(folder.iterdir()) if _looks_like_plugin(path)]
-    return [PluginSource(path.name, kind, folder=path) for path in found]
+    return [PluginSource(_as_text(path.name), kind, folder=path) for path in found]
 
 
 def find_installed() -> list[PluginSource]:
@@ -87,6 +87,11 @@ def unimport_plugin(source: PluginSource) -> None:
     for name in [name for name in sys.modules if name == private or name.startswith(private + ".")]:
         del sys.modules[name]
     importlib.invalidate_caches()
+
+
+def _as_text(file_name: str) -> str:
+    """A file's name may be bytes that are no text; what cannot be shown becomes `?`, and the name invalid."""
+    return file_name.encode(errors="replace").decode()
 
 
 def _looks_like_plugin(path: Path) -> bool:

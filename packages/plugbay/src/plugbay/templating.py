@@ -61,7 +61,8 @@ class Templates:
     ) -> HTMLResponse:
         """A page: the template with its context and all that every page needs."""
         page = {**self._page_context(request), **(context or {})}
-        return HTMLResponse(self.render(name, **page), status_code)
+        # half characters, as in a file's name or a plugin's error message, become question marks
+        return HTMLResponse(self.render(name, **page).encode(errors="replace"), status_code)
 
     def stream(
         self, request: Request, name: str, context: Mapping[str, Any] | None = None
