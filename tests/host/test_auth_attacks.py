@@ -3,9 +3,11 @@
 import base64
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import httpx
 import pytest
+from argon2 import PasswordHasher
 from live import served
 from plugbay import Plugbay
 from plugbay.auth import add_user
@@ -179,3 +181,17 @@ def test_two_hundred_logins_at_once_are_all_answered(make_host: Callable[..., Pl
             answers = list(pool.map(click, range(200)))
     assert set(answers) <= {303, 401, 429}
     assert 303 in answers
+
+
+def test_a_hundred_scrapers_with_one_password_cost_one_check(
+    make_host: Callable[..., Plugbay], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = make_host()
+    add_user(host.store, "ann", PASSWORD, "viewer")
+    checked, real = [], PasswordHasher.verify
+    monkeypatch.setattr(PasswordHasher, "verify", lambda *args: checked.append(1) or real(*args))
+    with served(host.app) as address, ThreadPoolExecutor(50) as pool:
+        ask = partial(httpx.get, f"{address}/metrics", auth=("ann", PASSWORD), timeout=60)
+        answers = [pool.submit(ask) for _ in range(100)]
+        assert {answer.result().status_code for answer in answers} == {200}
+    assert len(checked) == 1

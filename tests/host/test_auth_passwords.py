@@ -88,7 +88,7 @@ def test_only_so_many_passwords_are_checked_at_once() -> None:
         running -= 1
 
     async def two_hundred_clicks() -> None:
-        slots = Slots(at_once=2)
+        slots = Slots(at_once=2, most_waiting=198)
         async with anyio.create_task_group() as group:
             for _ in range(200):
                 group.start_soon(slots.run, work)

@@ -116,7 +116,7 @@ async def _checked(
     if password != again:
         raise FieldProblem("again", "The two are not the same.")
     try:
-        account = await manager.slots.run(manager.check, user.name, current, address_of(request))
+        account = await manager.check_in_turn(user.name, current, address_of(request))
     except TooManyAttempts as error:
         raise FieldProblem("current", str(error), 429) from None
     if account is None:

@@ -60,7 +60,7 @@ class LocalAuthManager:
 
     async def login(self, request: HTTPConnection, name: str, password: str) -> str | None:
         """A new session's cookie value, or None for a wrong login; raises TooManyAttempts."""
-        account = await self.slots.run(self.check, name, password, address_of(request))
+        account = await self.check_in_turn(name, password, address_of(request))
         if account is None:
             return None
         log.info("signed_in", user=account.name, address=address_of(request))
@@ -79,6 +79,12 @@ class LocalAuthManager:
         """A new password by an admin: old sessions and old failures are over."""
         self.accounts.set_password(account, password)
         self.throttle.forget_name(account.name)
+
+    async def check_in_turn(self, name: str, password: str, address: str) -> Account | None:
+        """The same as `check`, a few at a time; who has to wait anyway is told so at once."""
+        attempt = Attempt.of(name, address)
+        await anyio.to_thread.run_sync(self.throttle.check, attempt, limiter=self._lookups)
+        return await self.slots.run(self.check, name, password, address)
 
     def check(self, name: str, password: str, address: str) -> Account | None:
         """The account if the password is right; the same time and answer for a name that does not exist."""
@@ -108,13 +114,18 @@ class LocalAuthManager:
     async def _identify_basic(self, login: BasicLogin, address: str) -> User | None:
         account = await self._remembered_account(login)
         if account is None:
-            try:
-                account = await self.slots.run(self.check, login.name, login.password, address)
-            except TooManyAttempts as error:
-                raise too_many_attempts(str(error), error.retry_after) from None
-            if account is not None:
-                self._remembered.remember(login, account.password_hash)
+            async with self._remembered.turn(login):
+                account = await self._remembered_account(login) or await self._check_basic(login, address)
         return User(account.name, account.role, "basic", account.id) if account else None
+
+    async def _check_basic(self, login: BasicLogin, address: str) -> Account | None:
+        try:
+            account = await self.check_in_turn(login.name, login.password, address)
+        except TooManyAttempts as error:
+            raise too_many_attempts(str(error), error.retry_after) from None
+        if account is not None:
+            self._remembered.remember(login, account.password_hash)
+        return account
 
     async def _remembered_account(self, login: BasicLogin) -> Account | None:
         stored = self._remembered.matched(login)

@@ -4,6 +4,9 @@ import hashlib
 import hmac
 import secrets
 from collections import OrderedDict
+from weakref import WeakValueDictionary
+
+import anyio
 
 from plugbay.auth.credentials import BasicLogin
 from plugbay.clock import Clock
@@ -19,6 +22,7 @@ class RememberedPasswords:
         self._clock = clock
         self._key = secrets.token_bytes(32)  # of this process alone: elsewhere the hashes mean nothing
         self._known: OrderedDict[bytes, tuple[float, str]] = OrderedDict()
+        self._turns: WeakValueDictionary[bytes, anyio.Lock] = WeakValueDictionary()
 
     def remember(self, login: BasicLogin, stored: str) -> None:
         digest = self._digest(login)
@@ -35,6 +39,10 @@ class RememberedPasswords:
             return stored
         self._known.pop(digest, None)
         return None
+
+    def turn(self, login: BasicLogin) -> anyio.Lock:
+        """For those who show the same login at the same moment: one has it checked, the others know then."""
+        return self._turns.setdefault(self._digest(login), anyio.Lock())
 
     def _digest(self, login: BasicLogin) -> bytes:
         text = f"{login.name}\0{login.password}"

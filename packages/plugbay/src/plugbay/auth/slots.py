@@ -9,7 +9,7 @@ import anyio.to_thread
 from plugbay.auth.errors import TooManyAttempts
 
 AT_ONCE = 2  # checks; 128 MiB for a moment, and one core is enough for either
-MOST_WAITING = 256  # requests; whoever comes then is told to come again instead of being kept
+MOST_WAITING = 32  # requests, some four seconds; whoever comes then is told to come again
 BUSY_RETRY_S = 5
 
 P = ParamSpec("P")
