@@ -20,6 +20,7 @@ from plugbay_scheduled_query.repository.housekeeping import Housekeeping
 from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
 from plugbay_scheduled_query.repository.samples import Samples
 from plugbay_scheduled_query.repository.sources import SourceRepository
+from plugbay_scheduled_query.running import Running
 from plugbay_scheduled_query.service import JOB, OWNER, PERIOD_S, TASK, Service
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.source_book import SourceBook
@@ -104,7 +105,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         leases=store.dialect != "sqlite",
         after=after,
     )
-    definitions = Definitions(store, clock)
+    definitions, histories = Definitions(store, clock), Histories(store)
     workbench = Workbench(definitions, book, settings, host.events, clock, service.cancel)
     parts = Parts(
         host=host,
@@ -112,7 +113,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         events=host.events,
         settings=settings,
         definitions=definitions,
-        histories=Histories(store),
+        histories=histories,
         sources=sources,
         book=book,
         desk=SourceDesk(sources, book, executor),
@@ -123,6 +124,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         reports=reports,
         workbench=workbench,
         trying=Trying(workbench, executing),
+        running=Running(service, definitions, histories),
     )
     return Assembly(
         parts=parts,

@@ -11,6 +11,7 @@ from plugbay_scheduled_query.reports import Reports
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.histories import Histories
 from plugbay_scheduled_query.repository.sources import SourceRepository
+from plugbay_scheduled_query.running import Running
 from plugbay_scheduled_query.service import Service
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.source_book import SourceBook
@@ -40,3 +41,4 @@ class Parts:
     reports: Reports
     workbench: Workbench
     trying: Trying
+    running: Running

@@ -72,6 +72,7 @@ _WITH_RESULT = (
     .where(queries.c.deleted_at.is_(None))
 )
 _ONE = _LIVE.where(queries.c.id == sa.bindparam("id"))
+_NAME = sa.select(queries.c.name).where(queries.c.id == sa.bindparam("id"), queries.c.deleted_at.is_(None))
 _ONE_WITH_RESULT = _WITH_RESULT.where(queries.c.id == sa.bindparam("id"))
 _ORDERS: dict[str, Any] = {
     "name": sa.func.lower(queries.c.name),
@@ -96,6 +97,11 @@ class Definitions:
         with self._store.connect() as connection:
             row = connection.execute(_ONE_WITH_RESULT if with_result else _ONE, {"id": query_id}).first()
         return query_of(row) if row else None
+
+    def name_of(self, query_id: int) -> str | None:
+        """The name of a query, if there is one."""
+        with self._store.connect() as connection:
+            return connection.scalar(_NAME, {"id": query_id})
 
     def page(self, listing: Listing, offset: int, limit: int) -> tuple[list[Query], int]:
         """A page of definitions without their results, and how many there are in all."""

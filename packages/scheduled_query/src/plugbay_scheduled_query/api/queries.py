@@ -1,0 +1,126 @@
+"""Definitions over HTTP."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, HTTPException, Response
+from plugbay import CurrentUser
+
+from plugbay_scheduled_query.api.documenting import answers, documented_as
+from plugbay_scheduled_query.api.errors import conflict, no_such_query, problem, refused
+from plugbay_scheduled_query.api.parameters import (
+    FIRST_PAGE,
+    LARGEST_STORED_ID,
+    USUAL_LIMIT,
+    Limit,
+    Page,
+    QueryId,
+    Search,
+)
+from plugbay_scheduled_query.api.schemas import NewQuery, QueryDetails, QueryEdit, QueryPage, SavedQuery
+from plugbay_scheduled_query.api.writing import json_response, query_json, query_response
+from plugbay_scheduled_query.core.draft import Refused
+from plugbay_scheduled_query.core.model import Query
+from plugbay_scheduled_query.core.paging import paginate
+from plugbay_scheduled_query.core.parameters import MAX_ID
+from plugbay_scheduled_query.parts import Parts
+from plugbay_scheduled_query.repository.definitions import Listing, VersionConflict
+from plugbay_scheduled_query.workbench import Saved, UnknownQuery
+
+NewQueryBody = Annotated[dict[str, Any], Body(), documented_as(NewQuery)]
+QueryEditBody = Annotated[dict[str, Any], Body(), documented_as(QueryEdit)]
+
+
+def queries_router(parts: Callable[[], Parts]) -> APIRouter:
+    """List, read, create, edit and delete queries."""
+    router = APIRouter(tags=["Queries"])
+
+    @router.get("/scheduled-queries", summary="List queries", response_model=QueryPage, responses=answers())
+    def list_queries(page: Page = FIRST_PAGE, limit: Limit = USUAL_LIMIT, search: Search = "") -> Response:
+        """All queries by name, without their results."""
+        offset = min((page - 1) * limit, MAX_ID)
+        found, total = parts().definitions.page(Listing(search=search), offset, limit)
+        pagination = paginate(page, limit, total).as_json()
+        return json_response({"data": [query_json(query) for query in found], "pagination": pagination})
+
+    @router.post(
+        "/scheduled-queries",
+        status_code=201,
+        summary="Create a query",
+        response_model=SavedQuery,
+        responses=answers(),
+    )
+    def create_query(body: NewQueryBody, user: CurrentUser) -> Response:
+        """Checks the whole definition, its SQL included; a bad field is 422 with a sentence."""
+        return _saved(parts(), parts().workbench.create(body, user.name), body, 201)
+
+    @router.get(
+        "/scheduled-queries/{query_id}",
+        summary="Get a query",
+        response_model=QueryDetails,
+        responses=answers(404),
+    )
+    def get_query(query_id: QueryId) -> Response:
+        """The definition, how its last execution went, and the latest result."""
+        return query_response(_existing(parts(), query_id))
+
+    @router.patch(
+        "/scheduled-queries/{query_id}",
+        summary="Edit a query",
+        response_model=SavedQuery,
+        responses=answers(404, 409),
+    )
+    def edit_query(query_id: QueryId, body: QueryEditBody, user: CurrentUser) -> Response:
+        """Changes the fields that are sent; unknown and read-only ones are ignored.
+
+        Null resets `timeout`, `timezone` and `monitor_metric_config`. With a `version` that is not the newest
+        the answer is 409.
+        """
+        version = _version_in(body)
+        try:
+            saved = parts().workbench.edit(_storable(query_id), body, user.name, version)
+        except UnknownQuery:
+            raise no_such_query() from None
+        except VersionConflict as error:
+            raise conflict(error) from None
+        return _saved(parts(), saved, body, 200)
+
+    @router.delete(
+        "/scheduled-queries/{query_id}", status_code=204, summary="Delete a query", responses=answers(404)
+    )
+    def delete_query(query_id: QueryId, user: CurrentUser) -> Response:
+        """The query is gone at once, with its schedule, history and gauge; a run of it is stopped."""
+        try:
+            parts().workbench.delete(_storable(query_id), user.name)
+        except UnknownQuery:
+            raise no_such_query() from None
+        return Response(status_code=204)
+
+    return router
+
+
+def _existing(parts: Parts, query_id: int) -> Query:
+    query = parts.definitions.get(_storable(query_id), with_result=True)
+    if query is None:
+        raise no_such_query()
+    return query
+
+
+def _storable(query_id: int) -> int:
+    if query_id > LARGEST_STORED_ID:
+        raise no_such_query()
+    return query_id
+
+
+def _version_in(body: Mapping[str, Any]) -> int | None:
+    version = body.get("version")
+    if version is None or (isinstance(version, int) and not isinstance(version, bool)):
+        return version
+    raise HTTPException(422, [problem(["body", "version"], "must be a whole number", version)])
+
+
+def _saved(parts: Parts, saved: Saved | Refused, body: Mapping[str, Any], status_code: int) -> Response:
+    if isinstance(saved, Refused):
+        raise refused(saved, body)
+    query = _existing(parts, saved.query.id)
+    return query_response(query, status_code, warnings=saved.warnings)

@@ -1,0 +1,323 @@
+"""The shapes of the API for its documentation; answers are written by hand, because that is faster."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+TIME = "2026-11-15 12:00:00"
+RESULT = '[["eu",1204],["us",987]]'
+
+Status = Literal["success", "failed", "timeout"]
+
+
+class MetricConfig(BaseModel):
+    """The gauge that a query feeds."""
+
+    metric_name: str = Field(examples=["shop_orders"])
+    labels: dict[str, str] = Field(examples=[{"region": "eu"}])
+
+
+class QuerySummary(BaseModel):
+    """A query without its result."""
+
+    id: int = Field(examples=[1])
+    name: str = Field(examples=["Orders by region"])
+    query: str = Field(examples=["SELECT region, count(*) FROM orders GROUP BY region"])
+    cron_schedule: str = Field(examples=["*/5 * * * *"])
+    last_executed: str | None = Field(description="When the last execution began, in UTC.", examples=[TIME])
+    enabled: bool
+    monitor_metric_config: MetricConfig | None
+    render_type: Literal["auto", "table", "counter", "metric", "raw"]
+    data_source: str = Field(examples=["shop"])
+    timezone: str | None = Field(examples=["Europe/Berlin"])
+    timeout: int | None = Field(description="Seconds; null is the service's own limit.")
+    description: str
+    tags: list[str] = Field(examples=[["sales"]])
+    next_run_at: str | None = Field(examples=[TIME])
+    running: bool
+    last_status: Status | None
+    last_error: str | None
+    last_duration_ms: int | None = Field(examples=[12])
+    version: int = Field(description="Counts the edits of the definition.", examples=[1])
+    created_by: str | None = Field(examples=["ada"])
+    updated_by: str | None = Field(examples=["ada"])
+    updated_at: str | None = Field(examples=[TIME])
+
+
+class QueryDetails(QuerySummary):
+    """A query with its latest result."""
+
+    last_result_key: list[str] = Field(
+        description="The column names of the result.", examples=[["region", "n"]]
+    )
+    last_result: str | None = Field(description="JSON text: an array of rows.", examples=[RESULT])
+
+
+class SavedQuery(QueryDetails):
+    """A query that was stored."""
+
+    warnings: list[str] = Field(description="What its author should know, such as a source that is too full.")
+
+
+class NewQuery(BaseModel):
+    """What a query is made of; only the first three are needed."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "Orders by region",
+                    "query": "SELECT region, count(*) AS n FROM orders GROUP BY region",
+                    "cron_schedule": "*/5 * * * *",
+                    "data_source": "shop",
+                }
+            ]
+        }
+    )
+
+    name: str = Field(min_length=1, max_length=200)
+    query: str = Field(min_length=1, max_length=100_000)
+    cron_schedule: str = Field(max_length=128)
+    enabled: bool = True
+    render_type: Literal["auto", "table", "counter", "metric", "raw"] = "auto"
+    monitor_metric_config: MetricConfig | None = None
+    data_source: str | None = Field(None, description="A name; null is the usual one.")
+    timezone: str | None = None
+    timeout: int | None = None
+    description: str = ""
+    tags: list[str] = []
+
+
+class QueryEdit(BaseModel):
+    """The fields to change; all others stay as they are."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"enabled": False, "version": 1}]})
+
+    name: str | None = None
+    query: str | None = None
+    cron_schedule: str | None = None
+    enabled: bool | None = None
+    render_type: Literal["auto", "table", "counter", "metric", "raw"] | None = None
+    monitor_metric_config: MetricConfig | None = None
+    data_source: str | None = None
+    timezone: str | None = None
+    timeout: int | None = None
+    description: str | None = None
+    tags: list[str] | None = None
+    version: int | None = Field(None, description="The version that was edited; 409 if it is not the newest.")
+
+
+class Pagination(BaseModel):
+    """Where a page lies among all."""
+
+    page: int = Field(examples=[1])
+    limit: int = Field(examples=[50])
+    total_count: int = Field(examples=[1])
+    total_pages: int = Field(examples=[1])
+    has_next: bool
+    has_prev: bool
+
+
+class QueryPage(BaseModel):
+    """A page of queries, by name."""
+
+    data: list[QuerySummary]
+    pagination: Pagination
+
+
+class Snapshot(MetricConfig):
+    """The gauge as one execution left it."""
+
+    value: float = Field(examples=[1204.0])
+
+
+class HistoryItem(BaseModel):
+    """One execution."""
+
+    id: int | None = Field(description="Null only where history is off.", examples=[17])
+    executed_at: str = Field(examples=[TIME])
+    duration_ms: int = Field(examples=[12])
+    result: str = Field(description="JSON text: an array of rows.", examples=[RESULT])
+    result_key: list[str] = Field(examples=[["region", "n"]])
+    status: Status
+    error_message: str | None
+    monitor_metrics_snapshot: Snapshot | None
+    due_at: str | None = Field(description="The time of the schedule; null for Run Now.", examples=[TIME])
+    missed: int = Field(
+        description="Cron times that this execution stands for, beside its own.", examples=[0]
+    )
+    attempt: int = Field(examples=[1])
+    trigger: Literal["schedule", "manual"]
+    triggered_by: str | None
+    truncated: bool
+
+
+class QueryInfo(BaseModel):
+    """Whose history it is."""
+
+    id: int = Field(examples=[1])
+    name: str = Field(examples=["Orders by region"])
+
+
+class HistoryPage(BaseModel):
+    """A page of history, newest first."""
+
+    data: list[HistoryItem]
+    pagination: Pagination
+    query_info: QueryInfo
+
+
+class ExecutionDetails(HistoryItem):
+    """One execution, and of what."""
+
+    query_info: QueryInfo
+
+
+class RunAnswer(BaseModel):
+    """How the run ended, or that it goes on."""
+
+    status: Literal["success", "failed", "timeout", "running"]
+    execution: HistoryItem | None
+
+
+class CancelAnswer(BaseModel):
+    """The run was told to stop."""
+
+    status: Literal["cancelling"]
+
+
+class TryRequest(BaseModel):
+    """A query to run once."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"query": "SELECT 1 AS one", "data_source": "shop"}]}
+    )
+
+    query: str
+    data_source: str | None = None
+    timeout: int | None = None
+
+
+class TryAnswer(BaseModel):
+    """What the query brought; nothing of it is stored."""
+
+    status: Status
+    duration_ms: int = Field(examples=[3])
+    result: str = Field(examples=["[[1]]"])
+    result_key: list[str] = Field(examples=[["one"]])
+    row_count: int = Field(examples=[1])
+    truncated: bool
+    error_message: str | None
+
+
+class CronAnswer(BaseModel):
+    """A schedule, explained."""
+
+    expression: str = Field(examples=["*/5 * * * *"])
+    timezone: str = Field(examples=["UTC"])
+    words: str = Field(examples=["every 5 minutes"])
+    next_times: list[str] = Field(description="In UTC.", examples=[[TIME]])
+
+
+class ResultAnswer(BaseModel):
+    """A result with its columns."""
+
+    columns: list[str] = Field(examples=[["region", "n"]])
+    rows: list[list[Any]] = Field(examples=[[["eu", 1204], ["us", 987]]])
+
+
+class CapacityAnswer(BaseModel):
+    """The starts that the queries of a source need against those that are possible."""
+
+    needed_per_hour: float = Field(examples=[12.0])
+    possible_per_hour: float = Field(examples=[119.5])
+    fill: float = Field(description="Above 1, cron times are missed.", examples=[0.1004])
+    busiest_hour: int = Field(description="Of the day, in UTC.", examples=[0])
+    busiest_hour_fill: float = Field(examples=[0.1004])
+
+
+class SourceAnswer(BaseModel):
+    """A data source; the fields after `capacity` are for admins."""
+
+    id: int = Field(examples=[1])
+    name: str = Field(examples=["shop"])
+    dialect: str = Field(examples=["postgresql"])
+    origin: Literal["settings", "admin", "sample", "removed"]
+    locked: bool = Field(description="Whether it comes from the setting `sources`.")
+    query_count: int = Field(examples=[3])
+    capacity: CapacityAnswer
+    url: str | None = Field(None, examples=["postgresql://reader:***@db/shop"])
+    accepts_unguarded: bool = False
+    problem: str | None = Field(None, description="Why it cannot be used now.")
+    updated_at: str | None = Field(None, examples=[TIME])
+
+
+class SourceList(BaseModel):
+    """All data sources, by name."""
+
+    data: list[SourceAnswer]
+
+
+class SavedSourceAnswer(SourceAnswer):
+    """A data source that was stored, and what its self-test found."""
+
+    warnings: list[str] = Field(examples=[["this account can write (public.orders): use a SELECT-only role"]])
+    statements: list[str] = Field(description="SQL that makes a better account.")
+
+
+class NewSource(BaseModel):
+    """A database to ask."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"name": "shop", "url": "postgresql://reader:secret@db/shop"}]}
+    )
+
+    name: str
+    url: str = Field(description="May hold env:NAME or file:PATH in place of a password.")
+    accepts_unguarded: bool = Field(False, description="For a database that there is no proven guard for.")
+
+
+class SourceEdit(BaseModel):
+    """The fields to change; a masked URL keeps the stored password."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"url": "postgresql://reader:***@db/archive"}]})
+
+    name: str | None = None
+    url: str | None = None
+    accepts_unguarded: bool | None = None
+
+
+class TestAnswer(BaseModel):
+    """What a test of a data source found."""
+
+    ok: bool
+    error: str | None
+    server: str | None = Field(examples=["PostgreSQL 16.4"])
+    warnings: list[str]
+    statements: list[str]
+
+
+class ColumnAnswer(BaseModel):
+    name: str = Field(examples=["region"])
+    type: str = Field(examples=["text"])
+
+
+class TableAnswer(BaseModel):
+    """A table or view."""
+
+    schema_name: str = Field(alias="schema", examples=["public"])
+    name: str = Field(examples=["orders"])
+    columns: list[ColumnAnswer]
+
+
+class SchemaAnswer(BaseModel):
+    """The tables and columns of a data source."""
+
+    tables: list[TableAnswer]
+    read_at: str = Field(examples=[TIME])
+
+
+class Problem(BaseModel):
+    """Why a request was refused."""
+
+    detail: str
