@@ -1,4 +1,4 @@
-"""The host alone: start to ready, memory at rest, CPU of an anonymous request, against a bare FastAPI application."""
+"""Start to ready, memory at rest, and the CPU of a request against that of a bare FastAPI application."""
 
 import os
 import re
@@ -14,6 +14,12 @@ import psutil
 
 PLUGBAY = Path(sys.executable).with_name("plugbay")
 REQUESTS = 2000
+ALONE = """
+import plugbay.module_manager
+plugbay.module_manager.find_installed = list
+from plugbay.cli import main
+main()
+"""
 BARE = """
 import uvicorn, socket
 from fastapi import FastAPI
@@ -73,8 +79,7 @@ class Running:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        alone = "import plugbay.module_manager as m; m.find_installed = list; from plugbay.cli import main; main()"
-        host_alone = [sys.executable, "-c", alone, "serve", "--port", "0"]
+        host_alone = [sys.executable, "-c", ALONE, "serve", "--port", "0"]
         Running(host_alone, folder).stop()
         starts = []
         for _ in range(5):

@@ -151,10 +151,17 @@ def bench_throughput(count: int, max_parallel: int = 8) -> None:
 
         node = Node(Path(folder) / "data")
         service = Service(
-            clock=clock, node=node, claims=Claims(store, clock, node.id), recording=Recording(store), engine=engine,
-            executing=Executing(clock, Shop(path), executor, lambda: settings), executor=executor,
-            settings=lambda: settings, leases=False, after=after,
-        )  # fmt: skip
+            clock=clock,
+            node=node,
+            claims=Claims(store, clock, node.id),
+            recording=Recording(store),
+            engine=engine,
+            executing=Executing(clock, Shop(path), executor, lambda: settings),
+            executor=executor,
+            settings=lambda: settings,
+            leases=False,
+            after=after,
+        )
         engine.handle(owner=OWNER, name=JOB, call=service.execute, returned=service.returned)
         engine.start()
         fill(store, 8, PAST)  # a warm-up: runners are up, statements are compiled
@@ -174,7 +181,8 @@ def bench_throughput(count: int, max_parallel: int = 8) -> None:
         p99 = quantiles(late, n=100)[98]
         print(
             f"{count:,} due at once, {max_parallel} in parallel: {count / wall:,.0f} recorded a second, "
-            f"{cpu / count * 1000:.2f} ms CPU of the server each; starts: p50 {median(late):.0f} ms, p99 {p99:.0f} ms"
+            f"{cpu / count * 1000:.2f} ms CPU of the server each; "
+            f"starts: p50 {median(late):.0f} ms, p99 {p99:.0f} ms"
         )
         engine.stop(5)
         service.close()
@@ -185,7 +193,7 @@ def bench_throughput(count: int, max_parallel: int = 8) -> None:
 def bench_history(count: int = 1_000_000) -> None:
     print(f"\n# History of {count:,} executions of one query")
     with tempfile.TemporaryDirectory() as folder:
-        store, definitions = fresh_store(folder)
+        store, _ = fresh_store(folder)
         fill(store, 1, FAR)
         now = datetime.now(UTC)
         with store.begin() as connection:
@@ -204,9 +212,8 @@ def bench_history(count: int = 1_000_000) -> None:
                 items, total = histories.page(1, HistoryFilter(), page, 50)
                 walls.append((time.perf_counter() - started) * 1000)
             assert (len(items), total) == (50, count)
-            print(
-                f"{name} page of 50 with total: p50 {median(walls):.1f} ms, p99 {quantiles(walls, n=100)[98]:.1f} ms"
-            )
+            p99 = quantiles(walls, n=100)[98]
+            print(f"{name} page of 50 with total: p50 {median(walls):.1f} ms, p99 {p99:.1f} ms")
         wanted = HistoryFilter("failed", since=now - timedelta(days=30), until=now - timedelta(days=1))
         cpu, wall = cpu_and_wall(lambda: histories.page(1, wanted, 1, 50), 50)
         print(f"page by status and date: {cpu:.1f} ms CPU, {wall:.1f} ms")
@@ -214,12 +221,18 @@ def bench_history(count: int = 1_000_000) -> None:
 
 
 def _history_row(n: int, now: datetime, count: int) -> dict[str, Any]:
-    failed = n % 10 == 0
+    failed, moment = n % 10 == 0, now - timedelta(minutes=count - n)
     return {
-        "query_id": 1, "number": n, "status_number": n // 10 if failed else n - n // 10,
-        "executed_at": now - timedelta(minutes=count - n), "duration_ms": 5, "status": "failed" if failed else "success",
-        "result_id": None if failed else 1, "trigger": "schedule", "due_at": now - timedelta(minutes=count - n),
-    }  # fmt: skip
+        "query_id": 1,
+        "number": n,
+        "status_number": n // 10 if failed else n - n // 10,
+        "executed_at": moment,
+        "duration_ms": 5,
+        "status": "failed" if failed else "success",
+        "result_id": None if failed else 1,
+        "trigger": "schedule",
+        "due_at": moment,
+    }
 
 
 def bench_metrics(count: int = 10_000) -> None:

@@ -3,6 +3,7 @@
 import logging
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -29,7 +30,9 @@ from plugbay_task_worker.claims import MemoryClaims
 from plugbay_task_worker.embedded import EmbeddedEngine
 
 MIGRATIONS = Path(tables.__file__).parent / "migrations"
-FOREVER = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1e15) SELECT COUNT(*) FROM n"
+FOREVER = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1e15) SELECT COUNT(*) FROM n"
+)
 PATIENCE_S = 30
 
 
@@ -104,6 +107,15 @@ class World:
                 return
             pause.wait(0.01)
         raise AssertionError("the service did not come to rest")
+
+    def wait_until_begun(self) -> None:
+        """Until a run is in the hands of a worker."""
+        pause = threading.Event()
+        for _ in range(PATIENCE_S * 100):
+            if self.engine.stats().running:
+                return
+            pause.wait(0.01)
+        raise AssertionError("nothing began")
 
     def tick(self) -> None:
         """The next full minute comes, and with it the tick."""
@@ -254,7 +266,8 @@ def test_a_cancel_reaches_the_node_that_runs(world, add_query, histories, clock)
     query = add_query(query=FOREVER, timeout=60)
     here.service.run_now(query.id, "ada", 0)
     assert there.service.cancel(query.id, "bob")
-    here.service._look_for_cancels(object())
+    clock.advance(1)
+    here.engine.run_due()
     here.settle()
     assert executions(histories, query)[0].error_message == "cancelled by bob"
 
@@ -272,6 +285,7 @@ def test_a_stop_hands_over_what_it_interrupts_and_the_next_node_runs_it_again(
     query = add_query(query=FOREVER, timeout=3)
     clock.advance(60)
     here.service.tick()
+    here.wait_until_begun()
     here.stop(grace_s=0)
     assert executions(histories, query) == []
     there = world()
@@ -299,6 +313,7 @@ def test_a_second_interruption_is_recorded_as_failed(world, add_query, histories
     for _ in range(2):
         node = world()
         node.service.tick()
+        node.wait_until_begun()
         node.stop(grace_s=0)
     last = world()
     last.service.recover()
@@ -344,6 +359,7 @@ def test_three_thousand_due_in_one_minute_are_all_executed_once(
     here.service.tick()
     while here.service._claims.has_due():
         here.settle()
+    here.settle()
     with store.connect() as connection:
         counts = connection.execute(
             sa.select(tables.history.c.query_id, sa.func.count()).group_by(tables.history.c.query_id)
@@ -383,3 +399,18 @@ def test_a_store_that_is_full_for_a_while_loses_nothing(world, add_query, histor
     here.tick()
     assert len(executions(histories, query)) == 1
     assert failures
+
+
+def test_a_node_shows_that_it_is_alive_while_it_runs(world, add_query, store, clock):
+    here, query = world(), add_query(query=FOREVER, timeout=60)
+    here.service._leases = True
+    here.service.run_now(query.id, "ada", 0)
+    with store.connect() as connection:
+        before = connection.scalar(sa.select(tables.runs.c.lease_until))
+    clock.advance(20)
+    here.engine.run_due()
+    assert here.engine._ticker.crew.wait_idle(time.monotonic() + PATIENCE_S)
+    with store.connect() as connection:
+        assert connection.scalar(sa.select(tables.runs.c.lease_until)) > before
+    here.service.cancel(query.id, "ada")
+    here.settle()

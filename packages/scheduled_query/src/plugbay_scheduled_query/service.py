@@ -24,6 +24,7 @@ JOB = "run"
 PERIOD_S = 60
 URGENT = 100  # what a person waits for goes before what the clock asked for
 BATCH = 64  # runs that a process claims at a time when nothing paces them
+HEARTBEAT_S = 10.0  # a lease lasts three of them
 LOOK_S = 0.5  # how soon a cancel from another node is seen, and the end of its run
 ATTEMPTS = 2  # a scheduled run that a crash interrupts runs again once
 BY_A_PERSON = "cancelled by "  # how the reason of a cancel begins; any other comes from the engine
@@ -99,6 +100,7 @@ class Service:
         self._leases = leases
         self._after = after
         self._runs = InFlight()
+        self._last_beat = clock.monotonic()
         self._claiming = threading.Lock()
         self._recorder = Recorder(recording, clock.now, lambda: settings().keeping, self._recorded)
 
@@ -141,7 +143,6 @@ class Service:
             self._runs.add([claimed])
             promise = self._runs.promise(claimed.id)
             self._submit([claimed], URGENT)
-            self._look_for_cancels()
             return Begun(claimed.id, promise)
         return None if running is None else Begun(running, self._runs.promise(running))
 
@@ -217,11 +218,11 @@ class Service:
     def _start(self, claimed: list[ClaimedRun]) -> None:
         self._runs.add(claimed)
         self._submit(claimed)
-        self._look_for_cancels()
 
     def _submit(self, claimed: list[ClaimedRun], priority: int = 0) -> None:
         if claimed:
             self._engine.submit_many(OWNER, JOB, [{"run": run.id} for run in claimed], priority=priority)
+            self._watch_again()
 
     def _recorded(self, group: list[tuple[Finished, Recorded]]) -> None:
         """After each group commit: tell everybody, free the slots, start what waited for them."""
@@ -241,14 +242,19 @@ class Service:
         elif self._runs.has_begun(run_id):
             self._executor.cancel(run_id, by)
 
-    def _look_for_cancels(self, job: object = None) -> None:
-        """While anything runs here, sees what somebody on another node wants to stop."""
-        if job is not None:
-            for run_id, by in self._claims.cancelled().items():
-                self._cancel(run_id, by)
+    def _watch(self, job: object = None) -> None:
+        """While anything runs here: shows that this node is alive, and sees what other nodes want to stop."""
+        if self._leases and self._clock.monotonic() - self._last_beat >= HEARTBEAT_S:
+            self._claims.extend_leases()
+            self._last_beat = self._clock.monotonic()
+        for run_id, by in self._claims.cancelled().items():
+            self._cancel(run_id, by)
         if len(self._runs):
-            soon = self._clock.now() + timedelta(seconds=LOOK_S)
-            self._engine.at(owner=OWNER, name="look-for-cancels", when=soon, call=self._look_for_cancels)
+            self._watch_again()
+
+    def _watch_again(self) -> None:
+        soon = self._clock.now() + timedelta(seconds=LOOK_S)
+        self._engine.at(owner=OWNER, name="watch", when=soon, call=self._watch)
 
     def _wait_for_other_node(self, run_id: int, wait_s: float) -> None:
         deadline = time.monotonic() + wait_s
