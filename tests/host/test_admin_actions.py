@@ -137,3 +137,21 @@ def test_without_a_restart_no_page_loads_itself_again(client: TestClient):
 def test_looking_changes_nothing(host: Plugbay, client: TestClient, path: str):
     assert client.get(path).status_code == 405
     assert host.modules.is_module_loaded("polite")
+
+
+@pytest.mark.parametrize("name", ["polite", "Odd-Name"])
+def test_a_folder_with_a_bad_name_is_not_loaded_by_any_switch(
+    make_host, client_of, tmp_path: Path, name: str
+):
+    (tmp_path / "plugins/Odd-Name").mkdir(parents=True)
+    (tmp_path / "plugins/Odd-Name/plugin.py").write_text(
+        "from plugbay import BaseModule\nclass Odd(BaseModule):\n    def on_load(self): pass\n"
+    )
+    host = make_host("good")
+    before = host.modules.get("Odd-Name").reason
+    assert "begins with a letter" in before
+    client = client_of(host)
+    for _ in range(2):
+        client.post(f"/admin/plugins/{name}/toggle")
+    plugin = host.modules.get("Odd-Name")
+    assert (plugin.state.value, plugin.reason, plugin.module_class) == ("refused", before, None)

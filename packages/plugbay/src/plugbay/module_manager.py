@@ -43,7 +43,8 @@ class ModuleManager:
         """Loads what is found and enabled, dependencies first; returns the state of every plugin by name."""
         with self._lock:
             for plugin in [p for p in self._plugins.values() if p.state is PluginState.FOUND]:
-                self._read_code(plugin)
+                if self._has_valid_place(plugin):
+                    self._read_code(plugin)
             arrivals = [plugin for plugin in self._in_load_order() if self._load(plugin)]
             self._set_up_templates()
             for plugin in arrivals:
@@ -171,11 +172,17 @@ class ModuleManager:
 
     def _register(self, source: PluginSource) -> Plugin:
         plugin = Plugin(source, self._host.records.name_of(source.name) or source.name)
-        if not is_valid_name(source.name):
-            reason = "a plugin's name is lower-case letters, digits and underscores, and begins with a letter"
-            self._activation.refuse(plugin, f"{source.described}: {reason}")
+        self._has_valid_place(plugin)
         self._take_name(plugin, plugin.name)
         return plugin
+
+    def _has_valid_place(self, plugin: Plugin) -> bool:
+        """Refuses a plugin whose folder or entry point has a name that no plugin can have."""
+        if is_valid_name(plugin.source.name):
+            return True
+        reason = "a plugin's name is lower-case letters, digits and underscores, and begins with a letter"
+        self._activation.refuse(plugin, f"{plugin.source.described}: {reason}")
+        return False
 
     def _take_name(self, plugin: Plugin, name: str) -> None:
         """Lists the plugin under its name; the second of one name is refused, naming both places."""

@@ -56,7 +56,8 @@ def description_of(plugin: Plugin) -> str:
 def facts_of(plugin: Plugin) -> dict[str, str]:
     """The fields of the base class as this plugin has them; only those that say something."""
     source = plugin.source
-    facts = {"Version": plugin.version, "Kind": KINDS[source.kind]}
+    facts = {"Version": plugin.version} if plugin.module_class else {}
+    facts |= {"Kind": KINDS[source.kind]}
     facts |= {"Package": source.distribution} if source.distribution else {"Found in": str(source.folder)}
     module = plugin.module or plugin.module_class
     if module is None:
