@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from fastapi import APIRouter
 from plugbay import BaseModule, Event, Plugbay
 
 from plugbay_scheduled_query import samples
@@ -36,7 +37,8 @@ class ScheduledQueryPlugin(BaseModule):
         return self._assembly.parts
 
     def on_load(self) -> None:
-        self.module_router = pages_router(lambda: self.parts)
+        self.module_router = APIRouter()
+        self.module_router.include_router(pages_router(lambda: self.parts))
         self.module_router.include_router(api_router(lambda: self.parts))
 
     def on_load_complete(self, fast_pluggy: Plugbay) -> None:

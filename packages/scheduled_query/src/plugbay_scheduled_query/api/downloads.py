@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import Response
@@ -9,6 +10,9 @@ from fastapi.responses import StreamingResponse
 
 from plugbay_scheduled_query.core.export import csv_chunks, json_chunks
 
+CSV: dict[str, Any] = {
+    "content": {"text/csv": {"schema": {"type": "string"}, "example": "region,n\r\neu,1204\r\n"}}
+}
 LONGEST_NAME = 100  # characters of a file name
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")

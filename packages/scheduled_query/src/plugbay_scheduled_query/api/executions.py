@@ -1,11 +1,12 @@
 """One execution over HTTP."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from fastapi import APIRouter, Response
 
 from plugbay_scheduled_query.api.documenting import answers
-from plugbay_scheduled_query.api.downloads import csv_download, json_download
+from plugbay_scheduled_query.api.downloads import CSV, csv_download, json_download
 from plugbay_scheduled_query.api.errors import no_such_execution
 from plugbay_scheduled_query.api.parameters import LARGEST_STORED_ID, ExecutionId
 from plugbay_scheduled_query.api.schemas import ExecutionDetails, ResultAnswer
@@ -28,15 +29,14 @@ def executions_router(parts: Callable[[], Parts]) -> APIRouter:
         """A history item with its whole result, and the query that it is of."""
         execution = _existing(parts(), execution_id)
         query_id = execution.scheduled_query_id
-        info = {"query_info": {"id": query_id, "name": parts().definitions.name_of(query_id) or ""}}
-        *pieces, last = execution_pieces(execution)
-        return json_stream([*pieces, f"{last[:-1]},{to_json(info)[1:]}"])
+        info = {"id": query_id, "name": parts().definitions.name_of(query_id) or ""}
+        return json_stream(_pieces(execution, info))
 
     @router.get(
         "/executions/{execution_id}/result.csv",
         summary="The result of one execution as CSV",
         response_class=Response,
-        responses=answers(404),
+        responses={**answers(404), 200: CSV},
     )
     def execution_csv(execution_id: ExecutionId) -> Response:
         """The rows with a header line, safe to open in a spreadsheet."""
@@ -55,6 +55,12 @@ def executions_router(parts: Callable[[], Parts]) -> APIRouter:
         return json_download(_name(execution), execution.result_key, execution.result or NO_ROWS)
 
     return router
+
+
+def _pieces(execution: Execution, info: dict[str, Any]) -> Iterator[str]:
+    item = execution_pieces(execution)
+    yield f'{{"query_info":{to_json(info)},{next(item)[1:]}'
+    yield from item
 
 
 def _existing(parts: Parts, execution_id: int) -> Execution:

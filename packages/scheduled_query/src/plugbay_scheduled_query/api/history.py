@@ -68,7 +68,7 @@ def history_router(parts: Callable[[], Parts]) -> APIRouter:
         }
         if any(left_out for _, left_out in found):
             return json_stream(_pieces(parts().histories, found, rest))
-        data = [execution_json(execution, execution.result) for execution, _ in found]
+        data = [execution_json(execution) for execution, _ in found]
         return json_response({"data": data, **rest})
 
     return router

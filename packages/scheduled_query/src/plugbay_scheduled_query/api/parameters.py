@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import Path, Query
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from plugbay_scheduled_query.core.paging import DEFAULT_LIMIT, MAX_LIMIT
@@ -23,14 +23,14 @@ def _plain(value: Any) -> Any:
     return value
 
 
-PlainInt = Annotated[int, BeforeValidator(_plain)]
-QueryId = Annotated[PlainInt, Path(ge=1, le=MAX_ID, description="The id of a query.", examples=[1])]
-SourceId = Annotated[PlainInt, Path(ge=1, le=MAX_ID, description="The id of a data source.", examples=[1])]
-ExecutionId = Annotated[
-    PlainInt, Path(ge=1, le=MAX_ID, description="The id of a history item.", examples=[1])
-]
-Page = Annotated[PlainInt, Query(ge=1, le=MAX_ID, description="Which page, from 1.")]
-Limit = Annotated[PlainInt, Query(ge=1, le=MAX_LIMIT, description="How many on a page.")]
+plain = BeforeValidator(_plain)
+_Id = Annotated[int, Field(ge=1, le=MAX_ID), plain]
+
+QueryId = Annotated[_Id, Path(description="The id of a query.", examples=[1])]
+SourceId = Annotated[_Id, Path(description="The id of a data source.", examples=[1])]
+ExecutionId = Annotated[_Id, Path(description="The id of a history item.", examples=[1])]
+Page = Annotated[_Id, Query(description="Which page, from 1.")]
+Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT), plain, Query(description="How many on a page.")]
 Search = Annotated[
     str, Query(max_length=MAX_SEARCH, description="Words that must stand in name, description, tags or SQL.")
 ]

@@ -18,7 +18,7 @@ from plugbay_scheduled_query.api.parameters import (
     Search,
 )
 from plugbay_scheduled_query.api.schemas import NewQuery, QueryDetails, QueryEdit, QueryPage, SavedQuery
-from plugbay_scheduled_query.api.writing import json_response, query_json, query_response
+from plugbay_scheduled_query.api.writing import json_response, json_stream, query_json, query_pieces
 from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.core.paging import paginate
@@ -62,7 +62,7 @@ def queries_router(parts: Callable[[], Parts]) -> APIRouter:
     )
     def get_query(query_id: QueryId) -> Response:
         """The definition, how its last execution went, and the latest result."""
-        return query_response(_existing(parts(), query_id))
+        return json_stream(query_pieces(_existing(parts(), query_id)))
 
     @router.patch(
         "/scheduled-queries/{query_id}",
@@ -122,5 +122,6 @@ def _version_in(body: Mapping[str, Any]) -> int | None:
 def _saved(parts: Parts, saved: Saved | Refused, body: Mapping[str, Any], status_code: int) -> Response:
     if isinstance(saved, Refused):
         raise refused(saved, body)
-    query = _existing(parts, saved.query.id)
-    return query_response(query, status_code, warnings=saved.warnings)
+    response = json_stream(query_pieces(_existing(parts, saved.query.id), warnings=saved.warnings))
+    response.status_code = status_code
+    return response

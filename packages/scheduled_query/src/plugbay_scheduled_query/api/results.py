@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fastapi import APIRouter, HTTPException, Response
 
 from plugbay_scheduled_query.api.documenting import answers
-from plugbay_scheduled_query.api.downloads import csv_download, json_download
+from plugbay_scheduled_query.api.downloads import CSV, csv_download, json_download
 from plugbay_scheduled_query.api.errors import no_such_query
 from plugbay_scheduled_query.api.parameters import LARGEST_STORED_ID, QueryId
 from plugbay_scheduled_query.api.schemas import ResultAnswer
@@ -21,7 +21,7 @@ def results_router(parts: Callable[[], Parts]) -> APIRouter:
         "/results/{query_id}.csv",
         summary="Latest result as CSV",
         response_class=Response,
-        responses=answers(404),
+        responses={**answers(404), 200: CSV},
     )
     def result_csv(query_id: QueryId) -> Response:
         """The rows with a header line, safe to open in a spreadsheet."""

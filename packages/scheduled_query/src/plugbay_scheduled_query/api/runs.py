@@ -6,10 +6,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from plugbay import CurrentUser, FlashMessage, flash, refuse_cross_site_get, require_role
+from pydantic import Field
 
 from plugbay_scheduled_query.api.documenting import answers
 from plugbay_scheduled_query.api.errors import conflict, no_such_query
-from plugbay_scheduled_query.api.parameters import LARGEST_STORED_ID, PlainInt, QueryId
+from plugbay_scheduled_query.api.parameters import LARGEST_STORED_ID, QueryId, plain
 from plugbay_scheduled_query.api.schemas import CancelAnswer, RunAnswer
 from plugbay_scheduled_query.api.writing import execution_pieces, json_response, json_stream, to_json
 from plugbay_scheduled_query.parts import Parts
@@ -20,7 +21,7 @@ USUAL_WAIT_S = 10
 LONGEST_WAIT_S = 60
 
 Wait = Annotated[
-    PlainInt, Query(ge=0, le=LONGEST_WAIT_S, description="Seconds to wait for the end of the run.")
+    int, Field(ge=0, le=LONGEST_WAIT_S), plain, Query(description="Seconds to wait for the end of the run.")
 ]
 
 

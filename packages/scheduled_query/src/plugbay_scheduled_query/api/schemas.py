@@ -245,7 +245,7 @@ class SourceAnswer(BaseModel):
     origin: Literal["settings", "admin", "sample", "removed"]
     locked: bool = Field(description="Whether it comes from the setting `sources`.")
     query_count: int = Field(examples=[3])
-    capacity: CapacityAnswer
+    capacity: CapacityAnswer | None
     url: str | None = Field(None, examples=["postgresql://reader:***@db/shop"])
     accepts_unguarded: bool = False
     problem: str | None = Field(None, description="Why it cannot be used now.")

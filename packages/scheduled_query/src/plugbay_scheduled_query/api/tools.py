@@ -1,16 +1,17 @@
 """Help with writing a query: what its schedule means, and what it brings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Query, Response
+from pydantic import Field
 
 from plugbay_scheduled_query.api.documenting import answers, documented_as
 from plugbay_scheduled_query.api.errors import bad_query_parameter, refused
-from plugbay_scheduled_query.api.parameters import PlainInt
+from plugbay_scheduled_query.api.parameters import plain
 from plugbay_scheduled_query.api.schemas import CronAnswer, TryAnswer, TryRequest
 from plugbay_scheduled_query.api.slow import SlowCalls
-from plugbay_scheduled_query.api.writing import NO_ROWS, json_response, json_stream, to_json
+from plugbay_scheduled_query.api.writing import NO_ROWS, json_response, json_stream, object_pieces
 from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.core.schedule import BadCron, parse
 from plugbay_scheduled_query.core.schedule_words import in_words
@@ -24,7 +25,7 @@ Expression = Annotated[
     str, Query(description="Five fields, or @daily and the like.", examples=["*/5 * * * *"])
 ]
 Timezone = Annotated[str | None, Query(description="A name such as Europe/Berlin.")]
-Count = Annotated[PlainInt, Query(ge=1, le=100, description="How many times to tell.")]
+Count = Annotated[int, Field(ge=1, le=100), plain, Query(description="How many times to tell.")]
 USUAL_COUNT = 5
 
 
@@ -61,18 +62,18 @@ def tools_router(parts: Callable[[], Parts]) -> APIRouter:
         outcome = await slow.run(parts().trying.run, body)
         if isinstance(outcome, Refused):
             raise refused(outcome, body)
-        return json_stream([to_json(_try_json(outcome))])
+        return json_stream(_try_pieces(outcome))
 
     return router
 
 
-def _try_json(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "status": outcome.status if outcome.status in ("success", "timeout") else "failed",
-        "duration_ms": outcome.duration_ms,
-        "result": outcome.result_json or NO_ROWS,
+def _try_pieces(outcome: Outcome) -> Iterator[str]:
+    status = outcome.status if outcome.status in ("success", "timeout") else "failed"
+    after = {
         "result_key": outcome.columns,
         "row_count": outcome.row_count,
         "truncated": outcome.truncated,
         "error_message": outcome.error,
     }
+    before = {"status": status, "duration_ms": outcome.duration_ms}
+    return object_pieces(before, "result", outcome.result_json or NO_ROWS, after)

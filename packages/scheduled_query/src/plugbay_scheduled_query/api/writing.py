@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from fastapi import Response
@@ -21,10 +22,16 @@ def json_response(content: Any, status_code: int = 200) -> Response:
     return Response(_encode(content).encode(), status_code, media_type="application/json")
 
 
-def json_stream(pieces: Iterable[str], status_code: int = 200) -> Response:
-    """An answer that is sent as it is written."""
-    chunks = (piece.encode() for piece in pieces)
-    return StreamingResponse(chunks, status_code, media_type="application/json")
+def json_stream(pieces: Iterable[str]) -> Response:
+    """An answer that is sent as it is written, unless it turns out to be small."""
+    begun: list[str] = []
+    rest = iter(pieces)
+    for piece in rest:
+        begun.append(piece)
+        if len(piece) >= PIECE:
+            chunks = (piece.encode() for piece in chain(begun, rest))
+            return StreamingResponse(chunks, media_type="application/json")
+    return Response("".join(begun).encode(), media_type="application/json")
 
 
 def query_json(query: Query) -> dict[str, Any]:
@@ -56,40 +63,40 @@ def query_json(query: Query) -> dict[str, Any]:
     }
 
 
-def query_response(query: Query, status_code: int = 200, **more: Any) -> Response:
+def query_pieces(query: Query, **more: Any) -> Iterator[str]:
     """A query with its latest result, and whatever else is to be said about it."""
-    known = query_json(query) | {"last_result_key": list(query.last_result_key)} | more
-    text = query.last_result
-    if text is None or len(text) <= PIECE:
-        return json_response(known | {"last_result": text}, status_code)
-    return json_stream(_with_text(known, "last_result", text, {}), status_code)
+    known = query_json(query) | {"last_result_key": query.last_result_key} | more
+    return object_pieces(known, "last_result", query.last_result)
 
 
-def execution_json(execution: Execution, result: str | None) -> dict[str, Any]:
+def execution_json(execution: Execution) -> dict[str, Any]:
     """The specified history item with the added fields."""
-    return _before(execution) | {"result": NO_ROWS if result is None else result} | _after(execution)
+    text = NO_ROWS if execution.result is None else execution.result
+    return {**_before(execution), "result": text, **_after(execution)}
 
 
 def execution_pieces(execution: Execution) -> Iterator[str]:
     """The same in pieces."""
-    text = execution.result
-    if text is None or len(text) <= PIECE:
-        yield _encode(execution_json(execution, text))
-    else:
-        yield from _with_text(_before(execution), "result", text, _after(execution))
+    text = NO_ROWS if execution.result is None else execution.result
+    return object_pieces(_before(execution), "result", text, _after(execution))
+
+
+def object_pieces(
+    before: dict[str, Any], name: str, text: str | None, after: dict[str, Any] | None = None
+) -> Iterator[str]:
+    """An object with one text in it that may be long."""
+    if text is None or len(text) < PIECE:
+        yield _encode({**before, name: text, **(after or {})})
+        return
+    yield f'{_encode(before)[:-1]},"{name}":"'
+    for start in range(0, len(text), PIECE):
+        yield _encode(text[start : start + PIECE])[1:-1]
+    yield f'",{_encode(after)[1:]}' if after else '"}'
 
 
 def to_json(value: Any) -> str:
     """Any value as compact JSON text."""
     return _encode(value)
-
-
-def _with_text(before: dict[str, Any], name: str, text: str, after: dict[str, Any]) -> Iterator[str]:
-    """An object with one long text in it."""
-    yield f'{_encode(before)[:-1]},"{name}":"'
-    for start in range(0, len(text), PIECE):
-        yield _encode(text[start : start + PIECE])[1:-1]
-    yield f'",{_encode(after)[1:]}' if after else '"}'
 
 
 def _before(execution: Execution) -> dict[str, Any]:
