@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Any
 
+import anyio
 import pytest
 from fastapi import APIRouter, Depends, FastAPI, Form, Request, UploadFile, WebSocket
 from fastapi.responses import RedirectResponse
@@ -20,6 +21,7 @@ from plugbay.auth import (
 from pydantic import BaseModel
 from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, Response
+from starlette.types import Message
 from starlette.websockets import WebSocketDisconnect
 
 CSRF = CsrfTokens(b"a session secret of 32 bytes....")
@@ -299,6 +301,21 @@ class TestCsrf:
     def test_a_broken_form_is_not_an_error_of_ours(self, client: TestClient) -> None:
         headers = ADA | {"content-type": "multipart/form-data"}
         assert client.post("/nothing", content=b"x", headers=headers).status_code in (400, 403)
+
+    def test_a_visitor_who_leaves_in_the_middle_of_a_form_is_not_an_error_of_ours(self) -> None:
+        parts = [{"type": "http.request", "body": b"csrf_", "more_body": True}, {"type": "http.disconnect"}]
+        sent: list[Message] = []
+        form = [(b"content-type", b"application/x-www-form-urlencoded"), (b"x-user", b"ada:editor")]
+        scope = {"type": "http", "method": "POST", "path": "/nothing", "headers": form, "query_string": b""}
+
+        async def receive() -> Message:
+            return parts.pop(0)
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        anyio.run(build(), scope, receive, send)
+        assert sent[0]["status"] == 400
 
     @pytest.mark.parametrize("machine", [TOKEN, BASIC])
     def test_programs_need_no_token(self, client: TestClient, machine: dict[str, str]) -> None:

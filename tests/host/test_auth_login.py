@@ -166,6 +166,9 @@ class TestLogout:
         assert ada.post("/logout").status_code == 403
         assert ada.get("/account").status_code == 200
 
+    def test_a_program_has_nothing_to_log_out_of(self, visit: Visit) -> None:
+        assert visit().post("/logout", auth=("ada", PASSWORD)).headers["location"] == "/login"
+
     def test_a_link_cannot_log_anyone_out(self, ada: Visitor) -> None:
         assert ada.get("/logout").status_code == 405
 
