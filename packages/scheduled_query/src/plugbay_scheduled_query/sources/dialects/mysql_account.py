@@ -22,7 +22,7 @@ HARMLESS = {
 }
 READER = "plugbay_reader"
 
-_GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>\S+) TO ", re.IGNORECASE)
+_GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>.+?) TO ", re.IGNORECASE)
 _COLUMNS = re.compile(r"\([^)]*\)")
 
 

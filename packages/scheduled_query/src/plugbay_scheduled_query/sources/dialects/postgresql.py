@@ -1,7 +1,6 @@
 """PostgreSQL: one statement over the extended protocol, in a read-only transaction that is rolled back."""
 
 import contextlib
-import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -77,8 +76,7 @@ class PostgresqlSession:
         if first.status not in _ROWS:
             raise SourceError("the statement returns no rows")
         names = [(first.fname(i) or b"").decode("utf-8", "replace") for i in range(first.nfields)]
-        batches = self._load(first, results)
-        return Answer(names, lambda count: next(batches, ()))
+        return Answer(names, _Rows(self._connection, first, results).fetch)
 
     def _send(self, sql: str) -> Iterator[pq.abc.PGresult]:
         link = self._connection.pgconn
@@ -90,18 +88,13 @@ class PostgresqlSession:
         self._connection.wait(generators.send(link))
         while (result := self._connection.wait(generators.fetch(link))) is not None:
             if result.status == pq.ExecStatus.FATAL_ERROR:
-                raise psycopg.errors.error_from_result(result, encoding="utf-8")
+                error = psycopg.errors.error_from_result(result, encoding="utf-8")
+                with contextlib.suppress(psycopg.Error):
+                    self._connection.wait(generators.fetch(link))  # the end, so that the session can go on
+                raise error
             yield result
             if result.status == pq.ExecStatus.COPY_OUT:
                 return
-
-    def _load(self, result: pq.abc.PGresult, rest: Iterator[pq.abc.PGresult]) -> Iterator[list[Any]]:
-        transformer = Transformer(self._connection)
-        transformer.set_pgresult(result)
-        for part in itertools.chain((result,), rest):
-            transformer.set_pgresult(part, set_loaders=False)
-            if part.ntuples:  # the last part is empty, and none is the end
-                yield transformer.load_rows(0, part.ntuples, tuple)
 
     def cancel(self) -> None:
         self._connection.cancel_safe(timeout=CANCEL_LIMIT_S)
@@ -132,14 +125,32 @@ class PostgresqlSession:
         return test_account(self._connection)
 
 
+class _Rows:
+    """The rows of a result, made into Python's values no sooner than they are asked for."""
+
+    def __init__(
+        self, connection: "psycopg.Connection[Any]", first: pq.abc.PGresult, rest: Iterator[pq.abc.PGresult]
+    ) -> None:
+        self._transformer = Transformer(connection)
+        self._transformer.set_pgresult(first)
+        self._part, self._at, self._rest = first, 0, rest
+
+    def fetch(self, count: int) -> list[Any]:
+        while self._at >= self._part.ntuples:
+            following = next(self._rest, None)
+            if following is None:
+                return []
+            self._transformer.set_pgresult(following, set_loaders=False)
+            self._part, self._at = following, 0
+        start, self._at = self._at, min(self._at + count, self._part.ntuples)
+        return self._transformer.load_rows(start, self._at, tuple)
+
+
 def _connect(params: Params) -> "psycopg.Connection[Any]":
     options = {**_ALWAYS, **params.values["connect"], "connect_timeout": math.ceil(params.connect_s)}
-    connection = psycopg.connect(
+    return psycopg.connect(
         **options, autocommit=True, prepare_threshold=None, row_factory=tuple_row, context=_Context()
     )
-    if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
-        register_lenient_text(connection.adapters)
-    return connection
 
 
 class _Context:
@@ -154,6 +165,9 @@ class _Context:
 
 def _settings(connection: "psycopg.Connection[Any]") -> dict[str, str]:
     settings = {"datestyle": "ISO", "extra_float_digits": "1"}
+    if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+        register_lenient_text(connection.adapters)
+        settings["client_encoding"] = "SQL_ASCII"  # text without a known encoding comes as it is
     if connection.info.server_version >= CHECKS_CONNECTION_SINCE:
         settings["client_connection_check_interval"] = "1000"  # ms: a runner that is gone ends its query
     return settings

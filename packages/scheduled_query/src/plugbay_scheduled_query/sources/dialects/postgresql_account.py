@@ -39,7 +39,7 @@ _SERVER_ROLES_SQL = """
 """
 _SEQUENCES_SQL = """
     SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.relkind = 'S' AND has_sequence_privilege(c.oid, 'USAGE, UPDATE') ORDER BY 1 LIMIT 3
+    WHERE CASE WHEN c.relkind = 'S' THEN has_sequence_privilege(c.oid, 'USAGE, UPDATE') END ORDER BY 1 LIMIT 3
 """
 READER = "plugbay_reader"
 

@@ -13,7 +13,8 @@ _AS_TEXT = ("interval", "inet", "cidr", "uuid")
 _AS_ISO = ("date", "time", "timetz", "timestamp", "timestamptz")
 _AS_JSON = ("json", "jsonb")
 _RANGES = ("int4", "int8", "num", "date", "ts", "tstz")
-_CHARACTERS = ("text", "varchar", "bpchar", "name")
+# 0 stands for every type without a loader of its own, 705 for a literal without a type
+_CHARACTERS = (0, 705, "text", "varchar", "bpchar", "name")
 
 
 class TextLoader(Loader):
