@@ -15,7 +15,7 @@ PASSWORD = "correct horse battery staple"
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 375, "height": 780}
 
 ATTACK = """
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from plugbay import BaseModule
 
 class Attack(BaseModule):
@@ -25,6 +25,10 @@ class Attack(BaseModule):
         @self.module_router.get("/")
         def page(request: Request):
             return self.host.templates.response(request, "attack/page.html.j2", {{"h": {hostile!r}}})
+
+        @self.module_router.post("/saved")
+        def saved():
+            return Response("", headers=self.host.get_module("ui_tools").toast("<b>Saved</b>", "success"))
 
     def after_setup_templates(self, fast_pluggy):
         self.host = fast_pluggy
@@ -53,6 +57,8 @@ def write_attack(folder: Path) -> None:
         "{% block title %}{{ h }}{% endblock %}{% block body %}"
     )
     body = "\n".join(source for _, source in sources())
+    body += '<button hx-post="/attack/saved" hx-swap="none">Save it</button>'
+    body += '<button hx-post="/attack/missing">Lose it</button>'
     (pages / "page.html.j2").write_text(head + body + "{% endblock %}")
 
 
@@ -184,6 +190,18 @@ def test_a_toast_is_told_and_can_be_closed(gallery: Page):
     expect(message).to_contain_text("The server could not be reached.")
     message.get_by_role("button", name="Close").press("Enter")
     expect(message).to_have_count(0)
+
+
+def test_an_answer_to_htmx_brings_its_message_with_it(opened: Callable[..., Page]):
+    page = opened("/attack/")
+    page.get_by_role("button", name="Save it").click()
+    expect(page.locator(".message-success")).to_have_text("<b>Saved</b>")
+
+
+def test_a_failed_request_of_htmx_tells_its_reason(opened: Callable[..., Page]):
+    page = opened("/attack/")
+    page.get_by_role("button", name="Lose it").click()
+    expect(page.get_by_role("alert")).to_contain_text("Not Found")
 
 
 def test_good_news_leaves_by_itself_and_trouble_stays(opened: Callable[..., Page]):

@@ -3,8 +3,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 
 const UNUSED = [
-  /^\.(accordion|bs-popover|bs-tooltip|calendar|carousel|chat|form-colorinput|form-imagecheck|io-|legend|litepicker|markdown|modal|offcanvas|otp|photo|popover|ribbon|signal|signature|strength|switch-icon|tooltip)/,
-  /^\.(apexcharts|dropzone|flatpickr|fslightbox|irs|jvm|noUi|plyr|tom-|ts-|tracking)/,
+  /\.(accordion|bs-popover|bs-tooltip|calendar|carousel|chat|form-colorinput|form-imagecheck|io-|legend|litepicker|markdown|modal|offcanvas|otp|photo|popover|ribbon|signal|signature|strength|switch-icon|tooltip)/,
+  /\.(apexcharts|dropzone|flatpickr|fslightbox|irs|jvm|noUi|plyr|tom-|ts-|tracking)/,
   /-(x|facebook|twitter|linkedin|google|youtube|vimeo|dribbble|github|instagram|pinterest|vk|rss|flickr|bitbucket|tabler)(-lt|-fg|-lt-fg)?\b/,
   /^(html\[data-bs-navbar-theme|body\[data-)/, // another way to switch themes
 ];
