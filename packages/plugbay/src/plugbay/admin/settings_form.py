@@ -72,13 +72,11 @@ def form_fields(
     errors: Mapping[str, str] | None = None,
 ) -> list[FormField]:
     """The form with the current values or, after an error, with what was typed."""
-    typed, errors = typed or {}, errors or {}
-    fields = []
-    for name, shape in _shapes(model, current).items():
-        info = model.model_fields[name]
-        text = to_text(shape, current.values.get(name))
-        retype = shape.is_secret and typed.get(name, text) != text
-        is_kept = name in typed and name not in current.locked and not shape.is_secret
+    shapes, fields = _shapes(model, current), []
+    for name, info in model.model_fields.items():
+        shape = shapes[name]
+        was = to_text(shape, current.values.get(name))
+        text, error = _shown(shape, was, None if name in current.locked else (typed or {}).get(name))
         fields.append(
             FormField(
                 name=name,
@@ -86,12 +84,12 @@ def form_fields(
                 help=info.description or "",
                 variable=variable_name(module, name),
                 shape=shape,
-                text=typed[name] if is_kept else text,
+                text=text,
                 default=_default(info, shape),
                 is_locked=name in current.locked,
                 is_stored=name in current.stored and name not in current.locked,
                 replaced=current.replaced.get(name, ""),
-                error=errors.get(name, TYPE_AGAIN if retype and errors else ""),
+                error=(errors or {}).get(name, error),
             )
         )
     return fields
@@ -127,6 +125,13 @@ def read_reset(model: type[BaseModel], current: Current, name: str) -> FormResul
 def unified(text: str) -> str:
     """Browsers send each line break as two characters."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _shown(shape: Shape, was: str, typed: str | None) -> tuple[str, str]:
+    """What the field contains, and what is wrong with that: a typed secret does not come back."""
+    if typed is None or typed == was:
+        return was, ""
+    return (was, TYPE_AGAIN) if shape.is_secret else (typed, "")
 
 
 def _shapes(model: type[BaseModel], current: Current) -> dict[str, Shape]:
