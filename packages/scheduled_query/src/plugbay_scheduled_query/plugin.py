@@ -49,6 +49,7 @@ class ScheduledQueryPlugin(BaseModule):
             OWNER, "Results Widgets", "/scheduled_query/results-widgets", icon="fas fa-table-cells-large"
         )
         fast_pluggy.metrics.add(OWNER, lambda: self._assembly.metrics_text() if self._assembly else "")
+        fast_pluggy.health.add(OWNER, lambda: None if self._assembly else "the service is not running")
         events.on("plugbay.ready", self._start, owner=OWNER)
         events.on("plugbay.settings_changed", self._when_settings_changed, owner=OWNER)
         events.on("plugbay.stopping", lambda event: self._stop(0.0), owner=OWNER)
