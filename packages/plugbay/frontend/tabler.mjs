@@ -2,10 +2,12 @@
 // skins for third-party widgets, and the colours of other companies. About a fifth of the style sheet.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 
+const BRANDS = "x|facebook|twitter|linkedin|google|youtube|vimeo|dribbble|github|instagram|pinterest|vk|rss|flickr|bitbucket|tabler";
+const BRAND_COLOURS = new RegExp(`--tblr-(${BRANDS})(-[a-z0-9-]+)?:[^;}]*;?`, "g");
 const UNUSED = [
   /\.(accordion|bs-popover|bs-tooltip|calendar|carousel|chat|form-colorinput|form-imagecheck|io-|legend|litepicker|markdown|modal|offcanvas|otp|photo|popover|ribbon|signal|signature|strength|switch-icon|tooltip)/,
   /\.(apexcharts|dropzone|flatpickr|fslightbox|irs|jvm|noUi|plyr|tom-|ts-|tracking)/,
-  /-(x|facebook|twitter|linkedin|google|youtube|vimeo|dribbble|github|instagram|pinterest|vk|rss|flickr|bitbucket|tabler)(-lt|-fg|-lt-fg)?\b/,
+  new RegExp(`-(${BRANDS})(-lt|-fg|-lt-fg)?\\b`),
   /^(html\[data-bs-navbar-theme|body\[data-)/, // another way to switch themes
 ];
 
@@ -37,4 +39,4 @@ function trim(css) {
 
 mkdirSync("build", { recursive: true });
 const source = readFileSync("node_modules/@tabler/core/dist/css/tabler.min.css", "utf8").replace(/\/\*[\s\S]*?\*\//g, "");
-writeFileSync("build/tabler.css", trim(source));
+writeFileSync("build/tabler.css", trim(source).replace(BRAND_COLOURS, ""));
