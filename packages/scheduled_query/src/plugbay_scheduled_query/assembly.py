@@ -6,6 +6,7 @@ from typing import Any
 
 from plugbay import Plugbay
 
+from plugbay_scheduled_query.capacities import Capacities
 from plugbay_scheduled_query.execution import Executing
 from plugbay_scheduled_query.gauge_keeper import GaugeKeeper
 from plugbay_scheduled_query.health_metrics import HealthMetrics
@@ -15,8 +16,10 @@ from plugbay_scheduled_query.parts import Parts
 from plugbay_scheduled_query.reports import Reports
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
+from plugbay_scheduled_query.repository.glances import Glances
 from plugbay_scheduled_query.repository.histories import Histories
 from plugbay_scheduled_query.repository.housekeeping import Housekeeping
+from plugbay_scheduled_query.repository.overview import Overview
 from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
 from plugbay_scheduled_query.repository.samples import Samples
 from plugbay_scheduled_query.repository.sources import SourceRepository
@@ -114,6 +117,9 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         settings=settings,
         definitions=definitions,
         histories=histories,
+        overview=Overview(store),
+        glances=Glances(store),
+        capacities=Capacities(definitions, settings, clock),
         sources=sources,
         book=book,
         desk=SourceDesk(sources, book, executor),

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 
 from plugbay import Clock, EventBus, Plugbay
 
+from plugbay_scheduled_query.capacities import Capacities
 from plugbay_scheduled_query.execution import Executing
 from plugbay_scheduled_query.gauge_keeper import GaugeKeeper
 from plugbay_scheduled_query.reports import Reports
 from plugbay_scheduled_query.repository.definitions import Definitions
+from plugbay_scheduled_query.repository.glances import Glances
 from plugbay_scheduled_query.repository.histories import Histories
+from plugbay_scheduled_query.repository.overview import Overview
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.running import Running
 from plugbay_scheduled_query.service import Service
@@ -31,6 +34,9 @@ class Parts:
     settings: Callable[[], Settings]
     definitions: Definitions
     histories: Histories
+    overview: Overview
+    glances: Glances
+    capacities: Capacities
     sources: SourceRepository
     book: SourceBook
     desk: SourceDesk

@@ -48,6 +48,14 @@ class ScheduledQueryPlugin(BaseModule):
         menu.add(
             OWNER, "Results Widgets", "/scheduled_query/results-widgets", icon="fas fa-table-cells-large"
         )
+        menu.add(
+            OWNER,
+            "Data sources",
+            "/scheduled_query/sources",
+            icon="fas fa-database",
+            menu_type="admin",
+            role="admin",
+        )
         fast_pluggy.metrics.add(OWNER, lambda: self._assembly.metrics_text() if self._assembly else "")
         fast_pluggy.health.add(OWNER, lambda: None if self._assembly else "the service is not running")
         events.on("plugbay.ready", self._start, owner=OWNER)

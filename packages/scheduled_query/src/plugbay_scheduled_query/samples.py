@@ -7,9 +7,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from plugbay_scheduled_query.parts import Parts
+from plugbay_scheduled_query.repository.sources import Origin
+from plugbay_scheduled_query.sources.source import Source
+from plugbay_scheduled_query.tables import marks
+from plugbay_scheduled_query.workbench import Saved
+
 FILE = "samples.db"
 SOURCE = "samples"
 AUTHOR = "plugbay"
+MARK = "samples"
 
 _SCHEMA = """
 CREATE TABLE countries (name TEXT PRIMARY KEY, share REAL, mean_order REAL);
@@ -17,13 +24,13 @@ CREATE TABLE day (minute INTEGER PRIMARY KEY, level REAL);
 CREATE TABLE products (sku TEXT PRIMARY KEY, name TEXT, stock INTEGER, per_day INTEGER);
 CREATE VIEW clock AS SELECT unixepoch() / 60 AS minute, unixepoch() / 60 % 1440 AS of_day;
 CREATE VIEW visitors AS
-  SELECT CAST(40 + level * 260 + (minute * 7919 + 31) % 37 AS INTEGER) AS now
+  SELECT CAST(40 + level * 260 + (clock.minute * 7919 + 31) % 37 AS INTEGER) AS now
   FROM clock JOIN day ON day.minute = of_day;
 CREATE VIEW orders AS
-  SELECT name AS country,
-         CAST(share * (SELECT SUM(level) * 9 FROM day, clock WHERE day.minute <= of_day) AS INTEGER) AS orders,
-         ROUND(share * mean_order * (SELECT SUM(level) * 9 FROM day, clock WHERE day.minute <= of_day), 2) AS revenue
-  FROM countries;
+  WITH today AS (SELECT SUM(level) * 9 AS orders FROM day, clock WHERE day.minute <= of_day)
+  SELECT name AS country, CAST(share * today.orders AS INTEGER) AS orders,
+         ROUND(share * mean_order * today.orders, 2) AS revenue
+  FROM countries, today;
 CREATE VIEW stock AS
   SELECT sku, name AS product,
          stock - CAST(per_day * of_day / 1440.0 AS INTEGER) AS on_hand, per_day AS sold_per_day
@@ -84,7 +91,8 @@ QUERIES: tuple[Mapping[str, Any], ...] = (
     {
         "name": "Stock running low",
         "query": (
-            "SELECT product, on_hand, sold_per_day,\n       ROUND(on_hand * 24.0 / sold_per_day, 1) AS hours_left\n"
+            "SELECT product, on_hand, sold_per_day,\n"
+            "       ROUND(on_hand * 24.0 / sold_per_day, 1) AS hours_left\n"
             "FROM stock\nWHERE on_hand < sold_per_day\nORDER BY hours_left"
         ),
         "cron_schedule": "11-59/30 * * * *",
@@ -99,6 +107,26 @@ QUERIES: tuple[Mapping[str, Any], ...] = (
         "tags": ["sample"],
     },
 )
+
+
+def make_once(parts: Parts) -> None:
+    """A source, six queries and a first execution of each; once ever, so what was deleted does not return."""
+    if not _is_first_time(parts):
+        return
+    source = Source(SOURCE, f"sqlite:///{write_database(parts.host.data_dir)}")
+    if parts.sources.add_unless_there(source, "sqlite", Origin.SAMPLE) is None:
+        return  # somebody has a source of that name: it is left alone
+    for fields in QUERIES:
+        saved = parts.workbench.create({**fields, "data_source": SOURCE}, AUTHOR)
+        if isinstance(saved, Saved):
+            parts.service.run_now(saved.query.id, AUTHOR, 0)
+
+
+def _is_first_time(parts: Parts) -> bool:
+    store = parts.host.store
+    mark = store.insert(marks).values(name=MARK, at=parts.clock.now())
+    with store.begin() as connection:
+        return connection.execute(mark.on_conflict_do_nothing(index_elements=["name"])).rowcount > 0
 
 
 def write_database(folder: Path) -> Path:

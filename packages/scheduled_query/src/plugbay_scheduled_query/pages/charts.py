@@ -1,0 +1,115 @@
+"""Executions as the charts of a page want them. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from plugbay_scheduled_query.core.model import Status
+from plugbay_scheduled_query.repository.glances import Days, Point
+
+WEEKS = 26
+TONES = {Status.SUCCESS: "green", Status.FAILED: "red", Status.TIMEOUT: "orange"}
+LEVELS = (0.001, 0.25, 0.75)  # shares of the busiest day from which a square is a shade darker
+
+Chart = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Square:
+    """A day of the calendar; x counts weeks, y weekdays from Monday."""
+
+    x: int
+    y: int
+    day: date
+    kind: str  # none, good-1 to good-3, some or bad
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Half a year of days, and where the months begin."""
+
+    squares: list[Square]
+    months: list[tuple[int, str]]
+    executions: int
+    failures: int
+
+
+def value_chart(points: Sequence[Point]) -> Chart | None:
+    """The value over time; None where no execution brought a number."""
+    if sum(point.value is not None for point in points) < 2:
+        return None
+    known = [point for point in points if point.value is not None or point.status is not Status.SUCCESS]
+    series = [{"label": "value", "values": [point.value for point in known]}]
+    return {"t": _times(known), "series": series}
+
+
+def duration_chart(points: Sequence[Point]) -> Chart | None:
+    """How long each execution took, in a colour of its own where it failed."""
+    if len(points) < 2:
+        return None
+    series = [
+        {
+            "label": status.value,
+            "tone": tone if status is not Status.SUCCESS else "primary",
+            "values": [point.duration_ms if point.status is status else None for point in points],
+        }
+        for status, tone in TONES.items()
+    ]
+    return {
+        "t": _times(points),
+        "series": [one for one in series if any(v is not None for v in one["values"])],
+    }
+
+
+def calendar(days: Days, today: date) -> Calendar:
+    """The last half year, a column for each week."""
+    first = today - timedelta(days=today.weekday(), weeks=WEEKS - 1)
+    span = [first + timedelta(days=n) for n in range((today - first).days + 1)]
+    most = max((sum(counts.values()) for counts in days.values()), default=0)
+    squares = [_square(day, first, days.get(day, {}), most) for day in span]
+    months = [((day - first).days // 7, f"{day:%b}") for day in span if day.day == 1]
+    totals = [(sum(counts.values()), _failures(counts)) for counts in days.values()]
+    return Calendar(squares, months, sum(t for t, _ in totals), sum(f for _, f in totals))
+
+
+def activity_chart(by_status: Mapping[str, Mapping[datetime, int]], starts: Sequence[int]) -> Chart:
+    """Executions over time; failures stand in front of all, timeouts in front of both."""
+    counts = {name: {int(at.timestamp()): n for at, n in found.items()} for name, found in by_status.items()}
+
+    def stacked(*names: str) -> list[int]:
+        return [sum(counts.get(name, {}).get(start, 0) for name in names) for start in starts]
+
+    return {
+        "t": list(starts),
+        "series": [
+            {"label": "executions", "values": stacked("success", "failed", "timeout")},
+            {"label": "failed or timed out", "tone": "red", "values": stacked("failed", "timeout")},
+            {"label": "timed out", "tone": "orange", "values": stacked("timeout")},
+        ],
+    }
+
+
+def _times(points: Sequence[Point]) -> list[float]:
+    return [round(point.at.timestamp(), 3) for point in points]
+
+
+def _square(day: date, first: date, counts: Mapping[str, int], most: int) -> Square:
+    total, failures = sum(counts.values()), _failures(counts)
+    words = f"{day:%a %Y-%m-%d}: {total:,} execution{'s' if total != 1 else ''}"
+    words += f", {failures:,} failed" if failures else ""
+    week, weekday = divmod((day - first).days, 7)
+    return Square(week, weekday, day, _kind(total, failures, most), words)
+
+
+def _kind(total: int, failures: int, most: int) -> str:
+    if not total:
+        return "none"
+    if failures:
+        return "bad" if failures * 2 > total else "some"
+    return f"good-{sum(total / most > level for level in LEVELS)}"
+
+
+def _failures(counts: Mapping[str, int]) -> int:
+    return sum(n for status, n in counts.items() if status != Status.SUCCESS.value)

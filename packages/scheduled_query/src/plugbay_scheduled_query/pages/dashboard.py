@@ -1,0 +1,109 @@
+"""The dashboard: how all queries went, who stands out, and the history over all of them."""
+
+from datetime import timedelta
+from statistics import median, quantiles
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from plugbay_scheduled_query.core.rendering import count
+from plugbay_scheduled_query.core.result_text import read_rows
+from plugbay_scheduled_query.pages.charts import activity_chart
+from plugbay_scheduled_query.pages.history_view import STATUSES, HistoryView, history_view
+from plugbay_scheduled_query.pages.site import Site
+from plugbay_scheduled_query.repository.definitions import Listing
+from plugbay_scheduled_query.repository.overview import Ran, hours_between
+
+LIMIT = 25
+STANDOUTS = 5
+LATEST = 8
+SUGGESTED = 200  # names offered by the filter
+HOUR_S, DAY_S = 3600, 86_400
+SPANS = {
+    "24h": (timedelta(hours=24), HOUR_S),
+    "7d": (timedelta(days=7), HOUR_S),
+    "30d": (timedelta(days=30), DAY_S),
+}
+
+
+def dashboard_routes(site: Site) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/dashboard")
+    def dashboard(request: Request) -> Response:
+        view = history_view(request.query_params)
+        context = {**activity(site, request.query_params.get("span", "")), **latest_results(site)}
+        context |= {**history(site, view), "lateness": lateness(site), "topic": "dashboard"}
+        overview = site.parts.overview
+        context |= {"slowest": overview.slowest(STANDOUTS), "most_failing": overview.most_failing(STANDOUTS)}
+        return site.page(request, "dashboard", context)
+
+    return router
+
+
+def activity(site: Site, wanted: str) -> dict[str, Any]:
+    """Executions over time by status, and their totals."""
+    span = wanted if wanted in SPANS else next(iter(SPANS))
+    length, step_s = SPANS[span]
+    now = site.parts.clock.now()
+    found = site.parts.overview.by_time(now - length, by_day=step_s == DAY_S)
+    totals = {status: sum(counts.values()) for status, counts in found.items()}
+    chart = activity_chart(found, hours_between(now - length, now, step_s))
+    return {"span": span, "spans": list(SPANS), "totals": totals, "activity": chart}
+
+
+def latest_results(site: Site) -> dict[str, Any]:
+    """The queries that ran last, each with its value in a few words."""
+    listing = Listing(sort="last_executed", descending=True)
+    queries, total = site.parts.definitions.page(listing, 0, LATEST)
+    latest = site.parts.glances.latest([query.id for query in queries])
+    ran = [query for query in queries if query.last_executed]
+    return {"recent": [(query, in_short(latest.get(query.id))) for query in ran], "query_count": total}
+
+
+def in_short(latest: Any) -> dict[str, Any]:
+    """A result in one line: its number, or how many rows it has."""
+    if latest is None:
+        return {}
+    rows = read_rows(latest.text, 1)
+    is_single = len(latest.columns) == 1 and latest.row_count == 1
+    counter = count(latest.columns, rows) if is_single else None
+    text = str(rows[0][0]) if is_single and rows and rows[0] else ""
+    return {"counter": counter, "text": text, "row_count": latest.row_count}
+
+
+def lateness(site: Site) -> dict[str, float] | None:
+    """How late the last scheduled executions started, in milliseconds."""
+    late = [seconds * 1000 for seconds in site.parts.overview.lateness_s()]
+    if not late:
+        return None
+    high = quantiles(late, n=20)[-1] if len(late) > 1 else late[0]
+    return {"median": median(late), "p95": min(high, max(late)), "worst": max(late), "count": len(late)}
+
+
+def history(site: Site, view: HistoryView) -> dict[str, Any]:
+    """A page of the history over all queries, or of the one that the filter names."""
+    found, total, problem = _executions(site, view)
+    names, _ = site.parts.definitions.page(Listing(), 0, SUGGESTED)
+    return {
+        "view": view,
+        "ran": found,
+        "total": total,
+        "problem": problem or view.error,
+        "pages": -(-total // LIMIT),
+        "limit": LIMIT,
+        "statuses": STATUSES,
+        "names": [query.name for query in names],
+    }
+
+
+def _executions(site: Site, view: HistoryView) -> tuple[list[Ran], int, str]:
+    if not view.query:
+        found, total = site.parts.overview.page(view.wanted, (view.page - 1) * LIMIT, LIMIT)
+        return found, total, ""
+    query = site.parts.definitions.by_name(view.query)
+    if query is None:
+        return [], 0, f"No query is called “{view.query}”."
+    executions, total = site.parts.histories.page(query.id, view.wanted, view.page, LIMIT, whole=False)
+    return [Ran(query.name, execution) for execution in executions], total, ""

@@ -1,0 +1,41 @@
+"""Which executions a page of history shows, as its address says. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from plugbay_scheduled_query.core.model import Status
+from plugbay_scheduled_query.core.parameters import BadParameter, Period, period
+from plugbay_scheduled_query.pages.list_view import page_number
+from plugbay_scheduled_query.repository.histories import ALL, HistoryFilter
+
+STATUSES = (ALL, *(status.value for status in Status))
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryView:
+    """The filters above a history, and the page of it."""
+
+    wanted: HistoryFilter
+    page: int
+    date_from: str = ""
+    date_to: str = ""
+    query: str = ""
+    error: str = ""
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.wanted.status != ALL or self.date_from or self.date_to or self.query)
+
+
+def history_view(given: Mapping[str, str]) -> HistoryView:
+    """Reads an address; dates that cannot be read are shown with the reason, and not applied."""
+    status = given.get("status", ALL)
+    status = status if status in STATUSES else ALL
+    date_from, date_to = given.get("date_from", "").strip(), given.get("date_to", "").strip()
+    error, found = "", Period()
+    try:
+        found = period(date_from, date_to)
+    except BadParameter as problem:
+        error = str(problem)
+    wanted = HistoryFilter.of(status, found)
+    return HistoryView(wanted, page_number(given), date_from, date_to, given.get("query", "").strip(), error)

@@ -1,0 +1,71 @@
+"""The list of queries: the page, and the parts of it that refresh by themselves."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from plugbay_scheduled_query.pages.list_view import ListView, fingerprint, list_view
+from plugbay_scheduled_query.pages.site import UNCHANGED, Site
+
+MOST_SOURCES = 4  # shown with how full they are; the fullest first
+
+
+def listing_routes(site: Site) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/")
+    def queries(request: Request) -> Response:
+        view = list_view(request.query_params)
+        context = {"sources": site.parts.book.all(), "topic": "list", **list_context(site, view)}
+        return site.page(request, "list", {**context, "crumbs": ()})
+
+    @router.get("/rows")
+    def rows(request: Request) -> Response:
+        context = list_context(site, list_view(request.query_params))
+        if context["seen"] == request.query_params.get("seen"):
+            return Response(status_code=UNCHANGED)
+        return site.page(request, "list_live", context)
+
+    @router.get("/row/{query_id}")
+    def row(request: Request, query_id: str) -> Response:
+        return site.page(request, "row", row_context(site, query_id))
+
+    return router
+
+
+def list_context(site: Site, view: ListView) -> dict[str, Any]:
+    """One page of the list and the counters above it."""
+    definitions, glances = site.parts.definitions, site.parts.glances
+    queries, total = definitions.page(view.listing, view.offset, view.limit)
+    if not queries and total:
+        view = view.within(total)
+        queries, total = definitions.page(view.listing, view.offset, view.limit)
+    counts = definitions.counts() | {"running": glances.running()}
+    levels = fill_levels(site)
+    return {
+        "view": view,
+        "queries": queries,
+        "total": total,
+        "pages": -(-total // view.limit),
+        "counts": counts,
+        "next_due": glances.next_due(),
+        "levels": levels[:MOST_SOURCES],
+        "under_way": glances.under_way([query.id for query in queries if query.running]),
+        "timeout": site.parts.settings().query_timeout,
+        "seen": fingerprint(queries, total, counts, [f"{name} {c.fill:.3f}" for name, c in levels]),
+    }
+
+
+def row_context(site: Site, query_id: str) -> dict[str, Any]:
+    """One row of the list."""
+    query = site.query(query_id)
+    under_way = site.parts.glances.under_way([query.id] if query.running else [])
+    return {"query": query, "under_way": under_way, "timeout": site.parts.settings().query_timeout}
+
+
+def fill_levels(site: Site) -> list[tuple[str, Any]]:
+    """How full each source is, the fullest first."""
+    levels: Mapping[str, Any] = site.parts.capacities.by_source()
+    return sorted(levels.items(), key=lambda item: -item[1].fill_then)

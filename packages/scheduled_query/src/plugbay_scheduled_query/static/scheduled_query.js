@@ -1,0 +1,78 @@
+// Keys, live parts that wait while somebody uses them, elapsed times, and the editor's comforts. All pages work without this file.
+const isTyping = (target) => target.closest?.("input, textarea, select, [contenteditable=true]");
+const keys = document.getElementById("keys");
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || document.querySelector("dialog[open]")) return;
+  const press = { "/": search, n: create, r: run, e: edit, "?": () => keys?.showModal() }[event.key];
+  if (press?.() !== undefined || event.key === "?") event.preventDefault();
+});
+
+function search() {
+  const field = document.querySelector("main input[type=search]");
+  if (!field) return keys && go(keys.dataset.list);
+  field.focus();
+  field.select();
+  return true;
+}
+const create = () => keys?.dataset.new && go(keys.dataset.new);
+const run = () => document.getElementById("run")?.click() ?? (document.getElementById("run") ? true : undefined);
+const edit = () => document.getElementById("edit") && go(document.getElementById("edit").href);
+const go = (href) => { location.assign(href); return true; };
+
+// A live part is not replaced under a menu or a dialog that is open in it, nor fetched while nobody looks.
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const { elt, requestConfig } = event.detail;
+  if (!elt.hasAttribute("data-live") || requestConfig.triggeringEvent) return;
+  if (document.hidden || elt.querySelector(":popover-open, dialog[open], input:focus, select:focus, ui-table :focus")) event.preventDefault();
+});
+// A refresh that fails says nothing: the next one will do; what somebody pressed speaks up.
+for (const name of ["htmx:sendError", "htmx:responseError"]) {
+  document.addEventListener(name, (event) => { if (event.detail.elt.hasAttribute("data-live")) event.stopImmediatePropagation(); }, { capture: true });
+}
+// Addresses carry only what was chosen.
+document.addEventListener("htmx:configRequest", ({ detail }) => {
+  if (!detail.elt.matches("form.ui-filters")) return;
+  for (const [name, value] of [...detail.formData.entries()]) if (value === "" || value === "all") detail.formData.delete(name);
+});
+document.addEventListener("submit", ({ target }) => {
+  if (!target.matches("form.ui-filters") || target.hasAttribute("hx-get")) return;
+  for (const field of target.elements) if (field.name && (field.value === "" || field.value === "all")) field.disabled = true;
+});
+// The list follows the search as it is typed.
+let typing;
+document.addEventListener("input", ({ target }) => {
+  if (!target.matches(".js-live form.ui-filters input[type=search]")) return;
+  clearTimeout(typing);
+  typing = setTimeout(() => target.form.requestSubmit(), 300);
+});
+
+setInterval(() => {
+  for (const part of document.querySelectorAll(".sq-running[data-since]")) {
+    const seconds = Math.max(0, (Date.now() - Date.parse(part.dataset.since)) / 1000);
+    if (Number.isNaN(seconds)) continue;
+    part.querySelector("progress").value = Math.min(seconds, Number(part.dataset.limit));
+    part.querySelector(".sq-elapsed").textContent = `${Math.floor(seconds)} s`;
+  }
+}, 1000);
+
+const form = document.querySelector("form[data-unsaved]");
+if (form) {
+  let isTouched = form.hasAttribute("data-touched");
+  form.addEventListener("input", ({ target }) => { if (target.name) isTouched = true; });
+  form.addEventListener("submit", ({ submitter }) => { if (!submitter?.hasAttribute("hx-post")) isTouched = false; });
+  form.querySelector("[data-leave]")?.addEventListener("click", () => { isTouched = false; });
+  addEventListener("beforeunload", (event) => { if (isTouched) event.preventDefault(); });
+  form.querySelector("[data-fill]")?.addEventListener("change", ({ target }) => {
+    const field = target.value && form.querySelector(target.dataset.fill);
+    if (!field) return;
+    field.value = target.value;
+    target.value = "";
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  form.querySelector(".is-invalid:not(textarea[hidden])")?.focus();
+}
+
+document.querySelector("[data-fullscreen]")?.addEventListener("click", () => {
+  if (document.fullscreenElement) document.exitFullscreen(); else document.documentElement.requestFullscreen();
+});
