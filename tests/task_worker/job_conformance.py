@@ -346,6 +346,24 @@ class JobConformance:
 
                 assert report.result() == StopReport()
 
+    def test_a_job_that_submits_while_its_owner_leaves_gets_it_handed_back(self, world: World) -> None:
+        engine, work, back = world.engine(), Stoppable(), []
+
+        def work_and_refill(job: Job) -> None:
+            work(job)
+            engine.submit("shop", "work", {"next": True})
+
+        engine.handle(
+            owner="shop", name="work", call=work_and_refill, returned=lambda job: back.append(job.payload)
+        )
+        with opened_at_last(work):
+            job_id = engine.submit("shop", "work")
+            work.wait_begun()
+            engine.remove_owner("shop")
+
+        assert back == [{"next": True}]
+        assert recent(engine)[job_id].state is JobState.CANCELLED
+
     def test_a_job_may_remove_its_own_owner(self, world: World) -> None:
         engine, reports = world.engine(), []
         engine.handle(

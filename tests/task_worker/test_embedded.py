@@ -12,6 +12,7 @@ from plugbay_task_worker.embedded import EmbeddedEngine
 from plugbay_task_worker.engine import StopReport
 from plugbay_task_worker.job import Job, JobState
 from plugbay_task_worker.store_claims import StoreClaims
+from plugbay_task_worker.timetable import Timetable
 from task_worker.job_conformance import JobConformance
 from task_worker.tick_conformance import TickConformance
 from task_worker.world import (
@@ -305,6 +306,18 @@ class TestByTheMachinesClock:
         engine.stop(0)
         assert not engine.is_ticking()
 
+    def test_the_watch_goes_on_after_a_fault(
+        self, engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        rang, now = threading.Event(), SystemClock().now()
+        with monkeypatch.context() as patch:
+            patch.setattr(Timetable, "take_due", lambda timetable, now: 1 / 0)
+            engine.at(owner="shop", name="far", when=now + timedelta(hours=1), call=lambda job: None)
+            wait_until(lambda: "watch_failed" in caplog.text)
+        engine.at(owner="shop", name="near", when=now, call=lambda job: rang.set())
+
+        assert rang.wait(PATIENCE_S)
+
 
 class TestWhatTheLogSays:
     def test_a_failing_task_is_one_line_with_its_name_and_a_traceback(
@@ -367,6 +380,15 @@ def test_no_more_of_the_past_is_kept_than_was_asked_for(world: EmbeddedWorld) ->
 
     assert len(recent(engine)) == 10
     assert set(recent(engine)) <= set(ids)
+
+
+def test_waiting_for_an_engine_that_does_not_come_to_rest_ends_with_false(world: EmbeddedWorld) -> None:
+    engine, gate = world.engine(), Gate()
+    engine.handle(owner="shop", name="gate", call=gate)
+    with opened_at_last(gate):
+        engine.submit("shop", "gate")
+        assert not engine.wait_idle(0)
+    assert engine.wait_idle(PATIENCE_S)
 
 
 def test_timers_that_went_well_do_not_crowd_out_the_jobs(world: EmbeddedWorld) -> None:

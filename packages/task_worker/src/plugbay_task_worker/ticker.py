@@ -180,15 +180,17 @@ class Ticker:
     def _watch(self) -> None:
         with self._changed:
             while self._thread is threading.current_thread():
-                try:
-                    self.run_due()
-                except Exception:
-                    log.exception("clock_failed")
-                self._changed.wait(self._nap_s())
+                self._changed.wait(self._look())
 
-    def _nap_s(self) -> float | None:
-        first_at = self._timetable.first_at()
-        return None if first_at is None else min(LONGEST_NAP_S, max(0.0, first_at - self._now_s()))
+    def _look(self) -> float | None:
+        """Does what is due, and says for how long one may sleep; whatever happens, the watch goes on."""
+        try:
+            self.run_due()
+            first_at = self._timetable.first_at()
+            return None if first_at is None else min(LONGEST_NAP_S, max(0.0, first_at - self._now_s()))
+        except Exception:
+            log.exception("watch_failed")
+            return LONGEST_NAP_S
 
     def _forget_old_claims(self, _: Job) -> None:
         self._claims.forget_before(int(self._now_s()) - FORGET_AFTER_S)
