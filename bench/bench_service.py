@@ -164,7 +164,7 @@ def bench_throughput(count: int, max_parallel: int = 8) -> None:
         )
         engine.handle(owner=OWNER, name=JOB, call=service.execute, returned=service.returned)
         engine.start()
-        fill(store, 8, PAST)  # a warm-up: runners are up, statements are compiled
+        fill(store, 8, datetime.now(UTC))  # a warm-up: runners are up, statements are compiled
         start_at = datetime.now(UTC)
         service.tick()
         while service.running:
@@ -173,7 +173,7 @@ def bench_throughput(count: int, max_parallel: int = 8) -> None:
             connection.execute(sa.delete(tables.queries))
             connection.execute(sa.delete(tables.states))
         late.clear()
-        fill(store, count, PAST)
+        fill(store, count, datetime.now(UTC))
         cpu, start_at, started = time.process_time(), datetime.now(UTC), time.perf_counter()
         service.tick()
         assert done.wait(120)
