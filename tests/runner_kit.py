@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 from plugbay_scheduled_query.sources.executor import Executor, Outcome, RunRequest
 from plugbay_scheduled_query.sources.results import Caps
 from plugbay_scheduled_query.sources.source import Source, Surroundings, resolve
@@ -90,3 +91,11 @@ class Started:
 
 def _refuse(name: str) -> None:
     raise AssertionError(f"{name} is no JSON")
+
+
+def is_gone(pid: int) -> bool:
+    """Whether a process has ended, even if nobody has taken note of it yet."""
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True

@@ -1,4 +1,4 @@
-"""A server that takes connections and then says nothing, or speaks through to a real one until it is cut off."""
+"""Servers that misbehave: one that says nothing, and a line to a real one that can be cut."""
 
 import contextlib
 import socket

@@ -6,7 +6,7 @@ import pytest
 from plugbay_scheduled_query.sources.results import Caps
 from runner_kit import Asker, eventually, target
 
-ENDLESS = "SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range * b.range % 7 = 3"
+ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE hash(range) % 7 = 3"
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import psycopg
 import pytest
 import silent_server
 import sqlalchemy as sa
-from plugbay_scheduled_query.sources.dialects.session import Params, SourceRefusedError
 from plugbay_scheduled_query.sources.dialects.postgresql import open_session
+from plugbay_scheduled_query.sources.dialects.session import Params, SourceRefusedError
 from plugbay_scheduled_query.sources.executor import SourceUnavailableError
 from plugbay_scheduled_query.sources.own_store import IDENTITY_SQL, StoreIdentity
 from plugbay_scheduled_query.sources.results import Caps
@@ -42,7 +42,8 @@ def reader_url(shop: psycopg.Connection, postgres_url: str) -> Iterator[str]:
 def running(shop: psycopg.Connection, part: str) -> list[int]:
     """The sessions in which a statement with this in its text is at work."""
     found = shop.execute(
-        "SELECT pid FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE %s",
+        "SELECT pid FROM pg_stat_activity"
+        " WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE %s",
         (f"%{part}%",),
     )
     return [pid for (pid,) in found]
@@ -438,7 +439,7 @@ def test_a_role_that_can_read_the_products_own_tables_is_refused(
     assert outcome.error is not None
     assert "public.plugbay_users" in outcome.error
     assert "CREATE ROLE plugbay_reader" in outcome.error
-    with pytest.raises(SourceRefusedError, match="REVOKE SELECT ON public.plugbay_users"):
+    with pytest.raises(SourceRefusedError, match=r"REVOKE SELECT ON public\.plugbay_users"):
         asker.executor.self_test(place)
 
 

@@ -47,7 +47,11 @@ class Child:
         self._channel, far_channel = socket.socketpair()
         self._control, far_control = socket.socketpair()
         with far_channel, far_control:
-            self.process = _spawn(far_channel.fileno(), far_control.fileno(), memory_bytes)
+            try:
+                self.process = _spawn(far_channel.fileno(), far_control.fileno(), memory_bytes)
+            except OSError:
+                self.close()
+                raise
         self._reader = FrameReader(self._channel)
 
     def send(self, frame: bytes) -> None:

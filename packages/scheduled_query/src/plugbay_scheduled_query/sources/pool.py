@@ -188,7 +188,10 @@ class Pool:
             self._keeper_wanted.wait(RETRY_START_S)
             return
         self._start_error = None
-        self._idle.insert(0, child)
+        if self.is_closed:
+            self._let_die(child)
+        else:
+            self._idle.insert(0, child)
         self._changed.notify_all()
 
     def _end_the_doomed(self) -> None:
