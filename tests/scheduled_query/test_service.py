@@ -414,3 +414,33 @@ def test_a_node_shows_that_it_is_alive_while_it_runs(world, add_query, store, cl
         assert connection.scalar(sa.select(tables.runs.c.lease_until)) > before
     here.service.cancel(query.id, "ada")
     here.settle()
+
+
+def test_no_more_than_max_parallel_run_at_once_and_run_now_does_not_wait_for_them(world, add_query, clock):
+    here = world()
+    here.settings = Settings(interval=0, max_parallel=2)
+    slow = [add_query(f"slow {n}", query=FOREVER, timeout=60) for n in range(4)]
+    quick = add_query("quick", enabled=False)
+    clock.advance(60)
+    here.service.tick()
+    here.wait_until_begun()
+    ran = here.service.run_now(quick.id, "ada", PATIENCE_S)
+    assert ran.execution.status == "success"
+    assert len([job for job in here.engine.stats().running if job.kind == "job"]) == 2
+    for query in slow:
+        here.service.cancel(query.id, "ada")
+    here.settle()
+
+
+def test_what_waits_when_the_service_stops_is_given_back_unspoilt(world, add_query, clock, histories):
+    here = world()
+    here.settings = Settings(interval=0, max_parallel=1)
+    for name in ("first", "second"):
+        add_query(name, query="SELECT 1" if name == "second" else FOREVER, timeout=60)
+    clock.advance(60)
+    here.service.tick()
+    here.wait_until_begun()
+    here.stop(grace_s=0)
+    there = world()
+    lost = there.service._claims.take_over(there.node.dead(there.service._claims.nodes()))
+    assert {run.query_name: run.run.attempt for run in lost} == {"first": 2, "second": 1}

@@ -11,6 +11,7 @@ from plugbay import Clock, get_logger
 
 from plugbay_scheduled_query.core.model import Execution, Trigger
 from plugbay_scheduled_query.execution import Executing, cancelled, interrupted
+from plugbay_scheduled_query.feed import Feed
 from plugbay_scheduled_query.in_flight import InFlight, Promise
 from plugbay_scheduled_query.nodes import Node
 from plugbay_scheduled_query.recorder import Recorder
@@ -24,6 +25,7 @@ JOB = "run"
 PERIOD_S = 60
 URGENT = 100  # what a person waits for goes before what the clock asked for
 BATCH = 64  # runs that a process claims at a time when nothing paces them
+NO_LIMIT = 1_000_000
 HEARTBEAT_S = 10.0  # a lease lasts three of them
 LOOK_S = 0.5  # how soon a cancel from another node is seen, and the end of its run
 ATTEMPTS = 2  # a scheduled run that a crash interrupts runs again once
@@ -102,6 +104,7 @@ class Service:
         self._runs = InFlight()
         self._last_beat = clock.monotonic()
         self._claiming = threading.Lock()
+        self._feed = Feed(self._submit, self._most_at_once)
         self._recorder = Recorder(recording, clock.now, lambda: settings().keeping, self._recorded)
 
     # what the clock asks for
@@ -132,7 +135,7 @@ class Service:
         for run in lost:
             if run not in again and self._runs.begin(run.id):
                 self._recorder.submit(interrupted(run, self._clock.now()))
-        self._submit(again)
+        self._feed.put(again)
 
     # what people ask for
 
@@ -176,28 +179,28 @@ class Service:
     def execute(self, job: Job) -> None:
         """Guard, run, record; the end of a run that was stopped by the engine is left to the next node."""
         claimed = self._runs.begin(job.payload["run"])
-        if claimed is None:
-            return  # cancelled before it began
-        with job.on_cancel(lambda: self._executor.cancel(claimed.id, _who(job.cancel_reason))):
-            finished = self._executing.execute(claimed)
-        if job.cancel_reason and not job.cancel_reason.startswith(BY_A_PERSON):
-            self._runs.end(claimed.id, None)
-        else:
-            self._recorder.submit(finished)
+        if claimed:  # else it was cancelled before it began
+            with job.on_cancel(lambda: self._executor.cancel(claimed.id, _who(job.cancel_reason))):
+                finished = self._executing.execute(claimed)
+            if job.cancel_reason and not job.cancel_reason.startswith(BY_A_PERSON):
+                self._runs.end(claimed.id, None)
+            else:
+                self._recorder.submit(finished)
+        self._feed.leave(job.payload["run"])
 
     def returned(self, job: Job) -> None:
         """A run that never began: recorded when a person cancelled it, else given to whoever looks next."""
         claimed = self._runs.begin(job.payload["run"])
-        if claimed is None:
-            return
-        if job.cancel_reason.startswith(BY_A_PERSON):
+        if claimed and job.cancel_reason.startswith(BY_A_PERSON):
             self._recorder.submit(cancelled(claimed, _who(job.cancel_reason), self._clock.now()))
-        else:
+        elif claimed:
             self._claims.release([claimed.id])
             self._runs.end(claimed.id, None)
+        self._feed.leave(job.payload["run"])
 
     def close(self) -> None:
         """Writes what is finished and leaves; what is not is recovered by the next node."""
+        self._claims.release([run.id for run in self._feed.clear()])
         self._recorder.close()
         self._node.close()
 
@@ -217,7 +220,12 @@ class Service:
 
     def _start(self, claimed: list[ClaimedRun]) -> None:
         self._runs.add(claimed)
-        self._submit(claimed)
+        self._feed.put(claimed)
+
+    def _most_at_once(self) -> int:
+        """With a pace each source runs one at a time; without one, so many run in all."""
+        settings = self._settings()
+        return NO_LIMIT if settings.interval > 0 else settings.max_parallel
 
     def _submit(self, claimed: list[ClaimedRun], priority: int = 0) -> None:
         if claimed:
