@@ -11,7 +11,7 @@ CREATE TABLE orders (id INT PRIMARY KEY AUTO_INCREMENT, customer_id INT, amount 
 CREATE VIEW open_orders AS SELECT * FROM orders WHERE status = 'open';
 CREATE SEQUENCE counter;
 CREATE TABLE `größen-tabelle` (`naïve Größe` INT, 名前 TEXT);
-CREATE FUNCTION written() RETURNS INT MODIFIES SQL DATA BEGIN INSERT INTO customers (id) VALUES (1000); RETURN 1; END;
+CREATE FUNCTION written() RETURNS INT MODIFIES SQL DATA BEGIN INSERT IGNORE INTO customers (id) VALUES (1000); RETURN 1; END;
 CREATE PROCEDURE writes() INSERT INTO customers (id) VALUES (1000);
 INSERT INTO customers VALUES (1, 'Ada', 'AT', 3, 'a', 'b'), (2, 'Bob', 'DE', 0, 'c', 'd'), (3, 'Zoë', 'FR', 1, 'e', 'f');
 INSERT INTO orders (customer_id, amount, status, created_at, deleted_at, payload) VALUES
@@ -27,7 +27,7 @@ HOSTILE = {
         "INSERT IGNORE INTO customers (id) SELECT 99",
         "INSERT INTO customers (id) VALUES (1) ON DUPLICATE KEY UPDATE name = 'x'",
         "INSERT INTO customers (id) VALUES (99) RETURNING id",
-        "INSERT DELAYED INTO customers (id) VALUES (99)",
+        "INSERT LOW_PRIORITY INTO customers (id) VALUES (99)",
         "REPLACE INTO customers (id) VALUES (1)",
         "REPLACE customers SET id = 1",
         "UPDATE orders SET amount = 0",
@@ -45,7 +45,7 @@ HOSTILE = {
         "SELECT {database}.written()",
         "VALUES (written())",
         "SELECT 1 FROM dual WHERE written()",
-        "SELECT 1 FROM customers ORDER BY written() LIMIT 1",
+        "SELECT 1 FROM orders ORDER BY written() LIMIT 1",
         "SELECT 1 UNION SELECT written()",
         "WITH x AS (SELECT written() AS w) SELECT w FROM x",
         "SELECT (SELECT written())",
@@ -67,10 +67,10 @@ HOSTILE = {
         "SELECT 1 # ; '\n; DELETE FROM orders",
         "SELECT 1 --1; DELETE FROM orders",
         "SELECT 1 /* /* */; DELETE FROM orders",
-        "SELECT 1 /*! ; DELETE FROM orders */",
-        "SELECT 1 /*M! ; DELETE FROM orders */",
-        "SELECT 1 /*!50000 ; DELETE FROM orders */ ;",
-        "SELECT 1 /*M!100000 ; DELETE FROM orders */ ;",
+        "SELECT 1; /*! DELETE FROM orders */",
+        "/*M! DELETE */ FROM orders",
+        "/*!50000 DELETE FROM orders */ ;",
+        "/*M!100000 DELETE FROM orders */ ;",
         "/*!DELETE FROM orders*/",
         "/*! DELETE */ FROM orders",
         "OPTIMIZE TABLE orders; DELETE FROM orders",
@@ -128,7 +128,6 @@ HOSTILE = {
         "CREATE SERVER evil FOREIGN DATA WRAPPER mysql OPTIONS (HOST '127.0.0.1')",
         "KILL {victim}",
         "KILL CONNECTION {victim}",
-        "FLUSH STATUS",
         "CREATE ROLE evil",
     ],
     "takes_lock": [
@@ -162,6 +161,8 @@ HOSTILE = {
         "SELECT 1 /*comment*/ into/**/outfile '{dir}/made'",
         "VALUES (1) INTO OUTFILE '{dir}/made'",
         "WITH x AS (SELECT 1) SELECT * FROM x INTO OUTFILE '{dir}/made'",
+        "SELECT 1 /*! INTO OUTFILE '{dir}/made' */",
+        "SELECT 1 /*M!100100 INTO DUMPFILE '{dir}/made' */",
     ],
     "tells_secret": [
         "SELECT * FROM mysql.user",
@@ -178,8 +179,8 @@ HOSTILE = {
         "SELECT {{fn sleep(30)}}",
         "SELECT BENCHMARK(1000000000000, MD5('x'))",
         "SELECT 1 UNION SELECT SLEEP(30)",
-        "SELECT COUNT(*) FROM seq_1_to_100000000000",
-        "SELECT SUM(seq) FROM seq_0_to_99999999999_step_3",
+        "SELECT COUNT(*) FROM seq_1_to_100000000000 WHERE seq % 7 = 3",
+        "SELECT MAX(MD5(seq)) FROM seq_0_to_99999999999_step_3",
     ],
     "escapes_limit": [
         "SET STATEMENT max_statement_time = 0 FOR SELECT SLEEP(2)",
@@ -188,8 +189,8 @@ HOSTILE = {
     "is_too_large": [
         "SELECT REPEAT('x', 15000000)",
         "SELECT SPACE(15000000)",
-        "SELECT LPAD('x', 15000000, 'y')",
-        "SELECT RPAD('x', 15e6, 'y')",
+        "SELECT LPAD(x'41', 15000000, x'42')",
+        "SELECT RPAD(x'41', 15e6, x'42')",
     ],
 }  # fmt: skip
 
@@ -206,6 +207,7 @@ ALSO_REFUSED = [
     "SELECT /*+ SET_VAR(max_execution_time=0) */ 1",
     "SELECT /*+ MAX_EXECUTION_TIME(0) */ 1",
     "SHUTDOWN",
+    "FLUSH STATUS",
     "RESET MASTER",
     "CHANGE MASTER TO MASTER_HOST='127.0.0.1'",
     "INSTALL SONAME 'x'",

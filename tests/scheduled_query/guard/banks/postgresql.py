@@ -13,7 +13,8 @@ CREATE INDEX orders_by_status ON orders (status);
 CREATE VIEW open_orders AS SELECT * FROM orders WHERE status = 'open';
 CREATE MATERIALIZED VIEW totals AS SELECT status, count(*) AS n FROM orders GROUP BY 1;
 CREATE SEQUENCE counter;
-CREATE FUNCTION written() RETURNS int LANGUAGE sql AS 'INSERT INTO customers (id) VALUES (1000) RETURNING id';
+CREATE FUNCTION written() RETURNS int LANGUAGE sql
+  AS 'INSERT INTO customers (id) VALUES (1000) ON CONFLICT DO NOTHING; SELECT 1';
 CREATE TABLE "größen-tabelle" ("naïve Größe" int, 名前 text);
 INSERT INTO customers VALUES (1, 'Ada', 'AT', 3, 'a', 'b'), (2, 'Bob', 'DE', 0, 'c', 'd'), (3, 'Zoë', 'FR', 1, 'e', 'f');
 INSERT INTO orders (customer_id, amount, status, created_at, deleted_at, payload, tags, ship, during) VALUES
@@ -114,15 +115,15 @@ HOSTILE = {
         "SELECT * FROM ROWS FROM (lo_create(4711)) AS x (a)",
         "SELECT lo_import('{dir}/secret.txt')",
         "SELECT CASE WHEN true THEN lo_create(4711) END",
-        "SELECT * FROM orders ORDER BY lo_create(4711) LIMIT 1",
-        "SELECT count(*) FILTER (WHERE lo_create(4711) > 0) FROM orders",
+        "SELECT * FROM orders ORDER BY lo_create(4711 + id) LIMIT 1",
+        "SELECT count(*) FILTER (WHERE lo_create(4711 + id) > 0) FROM orders",
         "SELECT * FROM customers, LATERAL lo_create(4700 + customers.id)",
         "WITH x AS (SELECT lo_create(4711)) SELECT * FROM x",
         "WITH lo_create(a) AS (SELECT 1) SELECT lo_create(4711) FROM lo_create",
-        "SELECT 1 FROM orders GROUP BY lo_create(4711)",
+        "SELECT 1 FROM orders GROUP BY lo_create(4711 + id)",
         "SELECT nextval('counter')",
         "SELECT setval('counter', 99)",
-        "SELECT setval('counter'::regclass, 99, false)",
+        "SELECT setval('counter'::regclass, 99, true)",
         "REFRESH MATERIALIZED VIEW totals; ANALYZE",
     ],
     "changes_session": [
@@ -132,7 +133,7 @@ HOSTILE = {
         "RESET ALL; SET search_path = pg_temp",
         "SELECT set_config('work_mem', '1GB', false)",
         "SELECT \"set_config\"('search_path', 'evil', false)",
-        "SELECT * FROM set_config('statement_timeout', '0', false), set_config('work_mem', '1GB', false)",
+        "SELECT * FROM set_config('statement_timeout', '0', false) a, set_config('work_mem', '1GB', false) b",
         "PREPARE x AS SELECT 1",
         "LISTEN x",
         "CREATE TEMP TABLE x (a int)",
@@ -164,7 +165,7 @@ HOSTILE = {
         "COPY (SELECT 1) TO '{dir}/made'",
         "COPY orders TO PROGRAM 'cat > {dir}/made'",
         "COPY (SELECT 1) TO PROGRAM 'touch {dir}/made'",
-        "SELECT lo_export(lo_from_bytea(0, 'x'), '{dir}/made')",
+        "SELECT lo_from_bytea(4711, 'x'); SELECT lo_export(4711, '{dir}/made')",
     ],
     "tells_secret": [
         "SELECT rolpassword FROM pg_authid WHERE rolname = 'with_password'",
@@ -183,10 +184,10 @@ HOSTILE = {
         "WITH RECURSIVE c AS (SELECT 1 AS n UNION ALL SELECT n FROM c) SELECT count(*) FROM c",
     ],
     "is_too_large": [
-        "SELECT repeat('x', 50000000)",
-        "SELECT lpad('x', 50000000)",
-        "SELECT rpad('x', 50_000_000, 'y')",
-        "SELECT length(repeat('x', 50000000)), repeat('x', 50000000)",
+        "SELECT repeat('x', 11000000)",
+        "SELECT lpad('x', 11000000)",
+        "SELECT rpad('x', 11_000_000, 'y')",
+        "SELECT length(repeat('x', 11000000)), repeat('x', 11000000)",
     ],
     "reaches_out": [
         "CREATE SUBSCRIPTION x CONNECTION 'host=127.0.0.1 port={port} dbname=x connect_timeout=1' PUBLICATION p",

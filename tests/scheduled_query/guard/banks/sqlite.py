@@ -19,7 +19,8 @@ INSERT INTO orders (customer_id, amount, status, created_at, deleted_at, payload
   (1, 10.5, 'open', '2026-01-02 03:04:05', NULL, '{"a": [1, 2], "b": "x"}'),
   (2, 20, 'paid', '2026-02-03', NULL, '{"a": []}'), (1, 30, 'open', '2026-03-04', '2026-04-05', NULL);
 INSERT INTO docs VALUES ('Hello', 'the quick brown fox'), ('Bye', 'the lazy dog');
-INSERT INTO notes VALUES ('one two three'), ('two three four');
+INSERT INTO notes VALUES ('one two three');
+INSERT INTO notes VALUES ('two three four');
 INSERT INTO "größen-tabelle" VALUES (42, '東京');
 """
 
@@ -49,7 +50,7 @@ HOSTILE = {
         "/* SELECT */ DELETE FROM customers",
         ";DELETE FROM customers",
         "UPDATE sqlite_sequence SET seq = 0",
-        "INSERT INTO docs (docs) VALUES ('delete-all')",
+        "INSERT INTO docs (docs, rank) VALUES ('automerge', 8)",
         "INSERT INTO docs VALUES ('x', 'y')",
         "INSERT INTO notes (notes) VALUES ('optimize')",
         "SELECT optimize(notes) FROM notes LIMIT 1",
@@ -99,7 +100,7 @@ HOSTILE = {
         "PRAGMA query_only(1)",
         "PRAGMA temp_store = MEMORY",
         "PRAGMA busy_timeout = 99999",
-        "PRAGMA recursive_triggers = 0",
+        "PRAGMA recursive_triggers = 1",
         "PRAGMA read_uncommitted = 1",
         "PRAGMA locking_mode = EXCLUSIVE",
         "PRAGMA automatic_index = 0",
@@ -146,11 +147,11 @@ HOSTILE = {
         "SELECT (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT 1 FROM c) SELECT count(*) FROM c)",
     ],
     "is_too_large": [
-        "SELECT zeroblob(100000000)",
-        "SELECT randomblob(50000000)",
-        "SELECT hex(zeroblob(30000000))",
-        "SELECT printf('%50000000d', 1)",
-        "SELECT format('%.50000000f', 1)",
+        "SELECT zeroblob(20000000)",
+        "SELECT randomblob(11000000)",
+        "SELECT hex(zeroblob(11000000))",
+        "SELECT printf('%11000000d', 1)",
+        "SELECT format('%.11000000f', 1)",
         "SELECT replace(hex(zeroblob(0x1312D00)), '00', 'ab')",
     ],
 }  # fmt: skip

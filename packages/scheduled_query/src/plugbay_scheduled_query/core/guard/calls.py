@@ -22,7 +22,7 @@ def calls(tokens: list[Token]) -> Iterator[Call]:
     """Every name that a bracket follows, but for words of the language, types and aliases."""
     for index, token in enumerate(tokens[:-1]):
         if tokens[index + 1].is_mark("(") and _can_be_called(tokens, index):
-            yield Call(index, token.value.lower(), _full_name(tokens, index))
+            yield Call(index, _folded(token.value), _full_name(tokens, index))
 
 
 def reject_calls(tokens: list[Token], functions: Functions, allowed: frozenset[str]) -> Rejection | None:
@@ -34,12 +34,15 @@ def reject_calls(tokens: list[Token], functions: Functions, allowed: frozenset[s
 
 
 def unknown_calls(tokens: list[Token], functions: Functions, allowed: frozenset[str]) -> Counter[str]:
-    """How often each name that is on no list stands before a bracket."""
-    return Counter(
+    """How often each name that is on no list stands before a bracket, as an alias behind AS included."""
+    names = {
         call.name
         for call in calls(tokens)
         if call.name not in functions.harmless and not _is_listed(call, allowed)
-    )
+    }
+    before_brackets = zip(tokens, tokens[1:], strict=False)
+    counted = (_folded(token.value) for token, bracket in before_brackets if bracket.is_mark("("))
+    return Counter(name for name in counted if name in names)
 
 
 def dangerous(name: str, harm: str) -> Rejection:
@@ -67,7 +70,7 @@ def _can_be_called(tokens: list[Token], index: int) -> bool:
 
 def _is_type_or_alias(tokens: list[Token], index: int) -> bool:
     before = tokens[index - 1] if index else None
-    return before is not None and (before.word == "AS" or before.value == "::")
+    return before is not None and (before.word == "AS" or before.is_operator("::"))
 
 
 def _full_name(tokens: list[Token], index: int) -> str:
@@ -75,7 +78,12 @@ def _full_name(tokens: list[Token], index: int) -> str:
     while index >= 2 and tokens[index - 1].is_mark(".") and tokens[index - 2].is_name:
         index -= 2
         parts.insert(0, tokens[index].value)
-    return ".".join(parts).lower()
+    return ".".join(map(_folded, parts))
+
+
+def _folded(name: str) -> str:
+    """Lower case, as databases fold names: letters beyond ASCII are not made into others."""
+    return name.lower() if name.isascii() else name
 
 
 def _is_listed(call: Call, allowed: frozenset[str]) -> bool:

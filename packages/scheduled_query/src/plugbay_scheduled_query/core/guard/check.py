@@ -3,7 +3,7 @@
 from functools import cache
 
 from .cache import VerdictCache
-from .calls import dangerous, reject_calls, unknown_calls
+from .calls import reject_calls, unknown_calls
 from .characters import reject_characters
 from .dialects import Dialect
 from .dialects.duckdb import DUCKDB
@@ -11,6 +11,7 @@ from .dialects.mysql import MYSQL
 from .dialects.other import other
 from .dialects.postgresql import POSTGRESQL
 from .dialects.sqlite import SQLITE
+from .dots import reject_dots, reject_dotted_columns
 from .endless import reject_endless
 from .forms import Form
 from .keywords import reject_keywords
@@ -27,7 +28,14 @@ _verdicts = VerdictCache(4096)
 
 def check(sql: str, dialect: str, rules: Rules = Rules()) -> Verdict:  # noqa: B008 — it is frozen
     """Whether the text only reads, in the words of this database (SQLAlchemy's name for it); never raises."""
-    return _verdicts.get(sql, dialect, rules, lambda: judge(sql, _dialect(dialect), rules))
+    return _verdicts.get(sql, dialect, rules, lambda: _judge_safely(sql, dialect, rules))
+
+
+def _judge_safely(sql: str, dialect: str, rules: Rules) -> Verdict:
+    try:
+        return judge(sql, dialect_named(dialect), rules)
+    except Exception:  # a guard that stumbles has not understood the text
+        return Rejection("parse", "The query could not be understood; write it in plainer SQL.")
 
 
 def judge(sql: str, dialect: Dialect, rules: Rules) -> Verdict:
@@ -41,7 +49,7 @@ def judge(sql: str, dialect: Dialect, rules: Rules) -> Verdict:
 
 
 @cache
-def _dialect(name: str) -> Dialect:
+def dialect_named(name: str) -> Dialect:
     return _DIALECTS.get(name) or other(name)
 
 
@@ -81,20 +89,8 @@ def _reject_query_tokens(tokens: list[Token], dialect: Dialect, rules: Rules) ->
     return (
         reject_words(tokens, dialect.query_words)
         or reject_calls(tokens, dialect.functions, rules.allowed_functions)
-        or (_reject_dots(tokens, dialect) if dialect.calls_by_dot else None)
+        or (reject_dots(tokens, dialect.functions) if dialect.calls_by_dot else None)
     )
-
-
-def _reject_dots(tokens: list[Token], dialect: Dialect) -> Rejection | None:
-    """`(x).lo_create` calls the function as `lo_create(x)` does."""
-    behind_bracket = False
-    for before, dot, name in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        behind_bracket = dot.is_mark(".") and (
-            before.value in (")", "]") or (behind_bracket and before.is_name)
-        )
-        if behind_bracket and (harm := dialect.functions.danger(name.value.lower())):
-            return dangerous(name.value, harm)
-    return None
 
 
 def _judge_statement(tokens: list[Token], dialect: Dialect, rules: Rules) -> Verdict:
@@ -109,9 +105,13 @@ def _judge_statement(tokens: list[Token], dialect: Dialect, rules: Rules) -> Ver
 
 
 def _reject_query(tokens: list[Token], dialect: Dialect, rules: Rules) -> Rejection | None:
+    tokens = dialect.rewrite(tokens)
     if rejection := _reject_query_tokens(tokens, dialect, rules):
         return rejection
     plain = plain_text(tokens, dialect.functions, rules.allowed_functions, dialect.quote)
     names = unknown_calls(tokens, dialect.functions, rules.allowed_functions)
     tree = reject_tree(plain, dialect.parser, names, dialect.table_rule)
-    return tree if isinstance(tree, Rejection) else reject_endless(tree, tokens)
+    if isinstance(tree, Rejection):
+        return tree
+    dotted = reject_dotted_columns(tree, plain, dialect.functions) if dialect.calls_by_dot else None
+    return dotted or reject_endless(tree, tokens)

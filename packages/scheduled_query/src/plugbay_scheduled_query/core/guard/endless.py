@@ -16,7 +16,7 @@ LARGEST = 10_000_000  # characters of one value, or rows of one series; ten time
 
 # Which argument of a function says how large its result is.
 _SIZE_ARGUMENT = {
-    "repeat": 1, "lpad": 1, "rpad": 1, "list_resize": 1, "array_resize": 1, "repeat_row": -1,
+    "repeat": 1, "lpad": 1, "rpad": 1, "list_resize": 1, "array_resize": 1, "repeat_row": -1, "bar": 3,
     "zeroblob": 0, "randomblob": 0, "space": 0, "random_bytes": 0, "gen_random_bytes": 0,
 }  # fmt: skip
 _SERIES = {"generate_series", "range"}
@@ -105,6 +105,8 @@ def _series_length(arguments: list[exp.Expr]) -> float | None:
 
 def _number(node: exp.Expr) -> float | None:
     sign = 1.0
+    if isinstance(node, exp.EQ | exp.PropertyEQ | exp.Kwarg):  # num_rows = 5
+        node = node.expression
     while isinstance(node, exp.Paren | exp.Neg | exp.Cast):
         sign = -sign if isinstance(node, exp.Neg) else sign
         node = node.this

@@ -47,7 +47,12 @@ _OPTION_VALUES = words("ON OFF TRUE FALSE NONE TEXT BINARY JSON XML YAML HTML GR
 
 
 def _is_option(token: Token, options: frozenset[str]) -> bool:
-    return token.word in options or token.word in _OPTION_VALUES or token.value in (",", "0", "1")
+    return (
+        token.word in options
+        or token.word in _OPTION_VALUES
+        or token.is_mark(",")
+        or token.value in ("0", "1")
+    )
 
 
 def is_dotted_name(tokens: list[Token]) -> bool:

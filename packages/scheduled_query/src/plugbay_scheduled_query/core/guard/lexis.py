@@ -149,7 +149,7 @@ def _follows(match: re.Match[str], pattern: str) -> bool:
 
 
 def _touches(match: re.Match[str], tokens: list[Token]) -> bool:
-    return bool(tokens) and (tokens[-1].is_name or tokens[-1].value in (")", "]"))
+    return bool(tokens) and (tokens[-1].is_name or tokens[-1].is_mark(")", "]"))
 
 
 def _run_together(match: re.Match[str]) -> Rejection:

@@ -7,6 +7,8 @@ never heard of: its own ideas of functions, escapes and comments cannot matter t
 import re
 from dataclasses import dataclass, field
 
+from sqlglot import exp
+
 from .calls import Call, calls
 from .functions import Functions
 from .grammar import OWN_SYNTAX, TEXT_TYPES
@@ -27,11 +29,10 @@ class PlainText:
     sql: str = ""
     numbers: dict[str, int] = field(default_factory=dict)
 
-    def original(self, name: str, quoted: bool) -> str:
+    def original(self, node: exp.Expr) -> str:
         """What the author wrote for a name in the tree."""
-        if quoted and (match := _NAME_NUMBER.fullmatch(name)):
-            return list(self.numbers)[int(match[1])]
-        return name.removeprefix(CALL_PREFIX)
+        match = _NAME_NUMBER.fullmatch(node.name) if node.args.get("quoted") else None
+        return list(self.numbers)[int(match[1])] if match else node.name.removeprefix(CALL_PREFIX)
 
 
 def plain_text(tokens: list[Token], functions: Functions, allowed: frozenset[str], quote: str) -> PlainText:
@@ -53,7 +54,7 @@ def _called(call: Call, tokens: list[Token], functions: Functions, allowed: froz
     if call.name in OWN_SYNTAX:
         return call.name
     after_star = (
-        call.place > 0 and tokens[call.place - 1].value == "*" and tokens[call.place].word in _STAR_WORDS
+        call.place > 0 and tokens[call.place - 1].is_operator("*") and tokens[call.place].word in _STAR_WORDS
     )
     return CALL_PREFIX + call.name if known and not after_star and _ASCII_WORD.fullmatch(call.name) else None
 
@@ -110,7 +111,7 @@ def _operator(tokens: list[Token], index: int) -> str:
 def _ends_operand(token: Token) -> bool:
     if token.kind is Kind.WORD:
         return token.word not in _BEFORE_OPERAND
-    return token.kind is not Kind.OPERATOR and token.value not in ("(", "[", ",", "{")
+    return token.kind is not Kind.OPERATOR and not token.is_mark("(", "[", ",", "{")
 
 
 _BEFORE_OPERAND = words("SELECT WHERE AND OR NOT ON WHEN THEN ELSE CASE BY HAVING IN LIKE BETWEEN DISTINCT")

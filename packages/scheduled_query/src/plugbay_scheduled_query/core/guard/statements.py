@@ -28,7 +28,7 @@ def reject_words(tokens: list[Token], more_query_words: frozenset[str]) -> Rejec
     return (
         _reject_beginning(tokens[0], more_query_words)
         or _reject_writing(tokens)
-        or _reject_into(tokens)
+        or _reject_into(tokens, "UNPIVOT" in more_query_words)
         or _reject_lock(tokens)
         or _reject_sequence(tokens)
         or _reject_procedure(tokens)
@@ -47,7 +47,7 @@ def _reject_beginning(first: Token, more_query_words: frozenset[str]) -> Rejecti
 def _reject_writing(tokens: list[Token]) -> Rejection | None:
     """A writing statement inside another one stands behind a bracket, or behind the list of WITH."""
     for before, token, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if token.word in _WRITING and before.value in ("(", ")") and after.is_name:
+        if token.word in _WRITING and before.is_mark("(", ")") and after.is_name:
             return _writes(token)
     return None
 
@@ -57,9 +57,12 @@ def _writes(token: Token) -> Rejection:
     return Rejection("write", reason, token.value)
 
 
-def _reject_into(tokens: list[Token]) -> Rejection | None:
-    for token in tokens:
-        if token.word in ("INTO", "OUTFILE", "DUMPFILE"):
+def _reject_into(tokens: list[Token], has_unpivot: bool) -> Rejection | None:
+    for index, token in enumerate(tokens):
+        names_columns = has_unpivot and words_at(
+            tokens, index, "INTO", "NAME"
+        )  # UNPIVOT … INTO NAME a VALUE b
+        if token.word in ("INTO", "OUTFILE", "DUMPFILE") and not names_columns:
             reason = f"{token.word} writes the result somewhere; a query only returns it."
             return Rejection("into", reason, token.value)
     return None

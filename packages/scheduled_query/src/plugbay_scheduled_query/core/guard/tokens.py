@@ -33,8 +33,11 @@ class Token(NamedTuple):
         """Can this name a table, a column or a function?"""
         return self.kind in (Kind.WORD, Kind.NAME)
 
-    def is_mark(self, mark: str) -> bool:
-        return self.kind is Kind.MARK and self.value == mark
+    def is_mark(self, *marks: str) -> bool:
+        return self.kind is Kind.MARK and self.value in marks
+
+    def is_operator(self, operator: str) -> bool:
+        return self.kind is Kind.OPERATOR and self.value == operator
 
 
 def words_at(tokens: list[Token], index: int, *words: str) -> bool:

@@ -24,6 +24,7 @@ def reject_tree(
     rejection = (
         _reject_root(tree)
         or _reject_nodes(tree)
+        or _reject_laterals(tree)
         or _reject_unknown(tree, plain, unknown_names)
         or _reject_tables(tree, plain, table_rule)
     )
@@ -48,14 +49,24 @@ def _reject_nodes(tree: exp.Expr) -> Rejection | None:
     return None
 
 
+def _reject_laterals(tree: exp.Expr) -> Rejection | None:
+    """Behind LATERAL stands a query or a function; sqlglot takes anything."""
+    for lateral in tree.find_all(exp.Lateral):
+        this = lateral.this
+        called = this.expression if isinstance(this, exp.Dot) else this
+        if not isinstance(called, exp.Subquery | exp.Func):
+            return Rejection("parse", "LATERAL needs a query in brackets or a function behind it.", "LATERAL")
+    return None
+
+
 def _reject_unknown(tree: exp.Expr, plain: PlainText, names: Counter[str]) -> Rejection | None:
     """A name with a bracket may be an alias with its columns, `WITH t(a, b) AS …`; each accounts for one."""
     if not names:
         return None
     aliases = Counter(
-        plain.original(alias.name, _is_quoted(alias.this)).lower()
+        plain.original(alias.this).lower()
         for alias in tree.find_all(exp.TableAlias)
-        if alias.args.get("columns")
+        if alias.this and alias.args.get("columns")
     )
     return next((unknown(name) for name, count in names.items() if count > aliases[name]), None)
 
@@ -64,8 +75,9 @@ def _reject_tables(tree: exp.Expr, plain: PlainText, table_rule: TableRule) -> R
     for table in _tables(tree):
         if any(part.name == STRING and (part.is_string or _is_quoted(part)) for part in table.parts):
             return _string_as_table()
-        parts = tuple(plain.original(part.name, _is_quoted(part)) for part in table.parts)
-        if harm := table_rule(tuple(map(str.lower, parts)), isinstance(table.this, exp.Func)):
+        parts = tuple(plain.original(part) for part in table.parts)
+        is_call = isinstance(table.this, exp.Func)
+        if parts and (harm := table_rule(tuple(map(str.lower, parts)), is_call)):
             name = ".".join(parts)
             return Rejection("table", f"The table {name} may not be read: {harm}.", name)
     return None

@@ -13,7 +13,7 @@ from ..lexis import (
     PLAIN_STRING,
     lexis,
 )
-from ..tokens import Kind, Token
+from ..tokens import Token
 from ..verdict import Rejection
 from ..words import words
 from . import Dialect
@@ -30,7 +30,8 @@ _LEXIS = lexis(
 )
 
 _EXPLAIN_OPTIONS = frozenset({"ANALYZE", "FORMAT"})
-_TABLE_FIRST = frozenset({"DESCRIBE", "DESC", "SUMMARIZE", "SHOW"})
+_LOOKING = frozenset({"DESCRIBE", "DESC", "SUMMARIZE", "SHOW"})
+_QUERY_BEGINNINGS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "PIVOT", "UNPIVOT"})
 _SHOW_WORDS = (
     ["TABLES"],
     ["ALL", "TABLES"],
@@ -61,13 +62,40 @@ def _look(tokens: list[Token]) -> Form | Rejection:
     rest = tokens[1:]
     if not rest or [token.word for token in rest] in _SHOW_WORDS:
         return Form("show")
-    if rest[0].word in ("SELECT", "WITH", "FROM", "VALUES", "TABLE") or rest[0].is_mark("("):
-        return Form("show", rest)
-    return (
-        Form("show", [Token(Kind.WORD, "TABLE", rest[0].start), *rest])
-        if is_dotted_name(rest)
-        else refused(tokens)
+    is_query = _begins_query(rest[0])
+    may_look = is_query or is_dotted_name(rest)
+    return Form("show", _as_query(tokens[0], rest)) if may_look else refused(tokens)
+
+
+def _begins_query(token: Token) -> bool:
+    return token.is_mark("(") or token.word in (
+        "SELECT",
+        "WITH",
+        "FROM",
+        "VALUES",
+        "TABLE",
+        "PIVOT",
+        "UNPIVOT",
     )
+
+
+def _as_query(looking: Token, rest: list[Token]) -> list[Token]:
+    """What DESCRIBE and its like look at, as a query: itself, or `FROM name`."""
+    return rest if _begins_query(rest[0]) else [looking._replace(value="FROM"), *rest]
+
+
+def _rewrite(tokens: list[Token]) -> list[Token]:
+    """`FROM (DESCRIBE x)` and `TABLE x` look at x as `FROM x` does, but are other things to the parser."""
+    rewritten: list[Token] = []
+    for index, token in enumerate(tokens):
+        opens = index > 0 and tokens[index - 1].is_mark("(") and index + 1 < len(tokens)
+        if token.word == "TABLE":
+            rewritten.append(token._replace(value="FROM"))
+        elif opens and token.word in _LOOKING:
+            rewritten += _as_query(token, [tokens[index + 1]])[:-1]
+        else:
+            rewritten.append(token)
+    return rewritten
 
 
 def _pragma(tokens: list[Token]) -> Form | Rejection:
@@ -96,4 +124,5 @@ def _table_rule(parts: tuple[str, ...], is_call: bool) -> str | None:
 DUCKDB = Dialect(
     "duckdb", (_LEXIS,), FUNCTIONS, _recognise, _table_rule,
     query_words=frozenset({"FROM", "PIVOT", "UNPIVOT"}),
+    rewrite=_rewrite,
 )  # fmt: skip

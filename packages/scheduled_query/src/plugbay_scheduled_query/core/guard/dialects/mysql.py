@@ -40,7 +40,7 @@ _READINGS = (
 )
 
 _EXPLAIN_WORDS = words("EXTENDED PARTITIONS ANALYZE")
-_QUERY_BEGINNINGS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
+_QUERY_BEGINNINGS = frozenset({"SELECT", "WITH", "VALUES"})  # ANALYZE TABLE writes statistics
 
 # SHOW …, one kind a line or between bars; each may be followed by FROM or IN names, and by LIKE 'pattern'.
 _SHOWS = frozenset(
@@ -74,7 +74,7 @@ def _recognise(tokens: list[Token]) -> Form | Rejection | None:
 def _explain(tokens: list[Token]) -> Form | Rejection:
     """`EXPLAIN [EXTENDED|FORMAT=…] query`, MariaDB's `ANALYZE query`, or `DESCRIBE table [column]`."""
     rest = tokens[1:]
-    if len(rest) > 3 and rest[0].word == "FORMAT" and rest[1].value == "=" and rest[2].is_name:
+    if len(rest) > 3 and rest[0].word == "FORMAT" and rest[1].is_operator("=") and rest[2].is_name:
         rest = rest[3:]
     form = explain([tokens[0], *rest], _EXPLAIN_WORDS, frozenset())
     if isinstance(form, Rejection) or form.query is None or _is_query(form.query[0]):
@@ -119,7 +119,7 @@ def _is_show_tail(tokens: list[Token], names_one: bool) -> bool:
 
 # Of the system's own schema: no accounts, no keys of other servers, no code.
 _OPEN_SYSTEM_TABLES = words("""
-    column_stats general_log help_category help_keyword help_relation help_topic index_stats
+    column_stats help_category help_keyword help_relation help_topic index_stats
     innodb_index_stats innodb_table_stats slow_log table_stats time_zone time_zone_leap_second
     time_zone_name time_zone_transition time_zone_transition_type
 """)

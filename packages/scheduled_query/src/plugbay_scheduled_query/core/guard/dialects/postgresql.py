@@ -56,6 +56,7 @@ _CLOSED_TABLES = {
     "pg_shadow": _SECRET,
     "pg_user_mapping": _SECRET,
     "pg_user_mappings": _SECRET,
+    "user_mapping_options": _SECRET,
     "pg_subscription": _SECRET,
     "pg_largeobject": "it holds large objects of every owner",
     "pg_hba_file_rules": _FILES,
