@@ -11,7 +11,7 @@ from plugbay import BaseModule, InvalidConfig
 from plugbay.errors import UnknownPlugin
 
 STATES_OF_THE_BROKEN = {
-    "Bad-Name": ("refused", "a plugin's name is lower-case letters"),
+    "Bad-Name": ("refused", "a plugin's name is at most 40 lower-case letters"),
     "bad_migration": ("failed", "bad_migration"),
     "exits": ("failed", "on_load: SystemExit: goodbye, all of you"),
     "exits_at_import": ("failed", "import: SystemExit: 3"),

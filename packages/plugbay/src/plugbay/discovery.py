@@ -17,7 +17,7 @@ from plugbay.base_module import BaseModule
 from plugbay.errors import PluginRefused
 
 ENTRY_POINT_GROUP = "plugbay.plugins"
-NAME = re.compile(r"[a-z][a-z0-9_]*")
+NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")  # PostgreSQL cuts names of tables at 63 bytes
 PRIVATE_PACKAGE = "_plugbay_found"  # folder plugins live below it, so that their names clash with nobody's
 
 Kind = Literal["plugin", "domain", "package"]

@@ -180,7 +180,7 @@ class ModuleManager:
         """Refuses a plugin whose folder or entry point has a name that no plugin can have."""
         if is_valid_name(plugin.source.name):
             return True
-        reason = "a plugin's name is lower-case letters, digits and underscores, and begins with a letter"
+        reason = "a plugin's name is at most 40 lower-case letters, digits and underscores, a letter first"
         self._activation.refuse(plugin, f"{plugin.source.described}: {reason}")
         return False
 
