@@ -33,9 +33,11 @@ const LOOK = EditorView.theme({
 class SqlEditor extends HTMLElement {
   static observedAttributes = ["dialect", "schema", "schema-url"];
 
-  connectedCallback() {
+  async connectedCallback() {
     this.area = this.querySelector("textarea");
-    if (!this.area || this.view) return;
+    // line numbers are placed by measured heights: the font must be there first
+    await document.fonts.load('13px "JetBrains Mono Variable"').catch(() => {});
+    if (!this.area || this.view || !this.isConnected) return;
     this.language = new Compartment();
     this.schema = readJson(this.getAttribute("schema"));
     this.view = new EditorView({ state: EditorState.create({ doc: this.area.value, extensions: this.extensions() }) });
@@ -44,8 +46,6 @@ class SqlEditor extends HTMLElement {
     if (this.area.classList.contains("is-invalid")) this.view.dom.classList.add("is-invalid");
     this.area.hidden = true;
     this.area.after(this.view.dom);
-    // line numbers are placed by measured heights, which change when the font arrives
-    document.fonts.load('13px "JetBrains Mono Variable"').then(() => this.view?.requestMeasure());
     this.querySelector("[data-format]")?.addEventListener("click", () => this.format());
     for (const label of this.area.labels) label.addEventListener("click", () => this.view.focus());
     this.followSource();
