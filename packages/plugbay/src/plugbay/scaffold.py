@@ -7,7 +7,7 @@ from plugbay.errors import OperatorError
 
 
 class BadPluginName(OperatorError):
-    """{name!r} is not a plugin's name: at most 40 lower-case letters, digits and underscores, a letter first."""
+    """{name!r} is not a plugin's name: at most 40 of a-z, 0-9 and underscores, a letter first."""
 
 
 class FolderExists(OperatorError):
