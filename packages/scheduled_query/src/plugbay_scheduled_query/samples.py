@@ -93,7 +93,7 @@ QUERIES: tuple[Mapping[str, Any], ...] = (
         "query": (
             "SELECT product, on_hand, sold_per_day,\n"
             "       ROUND(on_hand * 24.0 / sold_per_day, 1) AS hours_left\n"
-            "FROM stock\nWHERE on_hand < sold_per_day\nORDER BY hours_left"
+            "FROM stock\nWHERE on_hand < 2 * sold_per_day\nORDER BY hours_left"
         ),
         "cron_schedule": "11-59/30 * * * *",
         "render_type": "auto",
