@@ -80,7 +80,7 @@ class Conversation:
             return Reply("failed", f"no connection within {self._connect_s:g} s", is_runner_sound=False)
         if self._is_late:
             self._child.kill()
-            return Reply("timeout", is_runner_sound=False)
+            return Reply("timeout", "it did not stop at its time limit", is_runner_sound=False)
         self._is_late = True
         self._deadline += KILL_AFTER_S
         self._child.cancel(self._child.number)

@@ -5,7 +5,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from plugbay import Clock, SystemClock
+from plugbay import Clock, SystemClock, get_logger
 
 from plugbay_scheduled_query.sources.child import Child, RunnerGoneError
 from plugbay_scheduled_query.sources.conversation import KILL_AFTER_S, Conversation, Reply
@@ -21,6 +21,8 @@ LOOK_LIMIT_S = 10.0  # for a self-test or a list of tables
 MEMORY_BYTES = 512_000_000
 CONNECT_LIMIT_S = 10.0
 STOPPING = "the service is stopping"
+
+log = get_logger(__name__)
 
 Status = Literal["success", "failed", "timeout", "cancelled"]
 
@@ -171,6 +173,8 @@ class Executor:
             )
             reply = conversation.hold(_frame(request, ask, child.number))
             is_sound = reply.is_runner_sound
+            if not is_sound:
+                log.warning("runner_replaced", dialect=target.dialect, reason=target.mask(str(reply.error)))
             return reply
         finally:
             with self._lock:

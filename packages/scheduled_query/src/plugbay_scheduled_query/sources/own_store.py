@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from plugbay_scheduled_query.sources.dialects.session import SourceRefusedError
+from plugbay_scheduled_query.sources.dialects.session import SourceError, SourceRefusedError
 from plugbay_scheduled_query.sources.url import parse_url
 
 # run on the product's own store; a source is the same database, or a replica of it, when it answers the same
@@ -38,7 +38,10 @@ def refuse_own_files(path: Path, data_dir: Path, store_url: str, sample: Path | 
 
 
 def _store_file(store_url: str) -> Path | None:
-    parts = parse_url(store_url)
+    try:
+        parts = parse_url(store_url)
+    except SourceError:
+        return None  # not ours to judge, and no file
     is_file = parts.scheme.partition("+")[0] == "sqlite" and parts.database not in ("", ":memory:")
     return Path(parts.database).absolute() if is_file else None
 

@@ -7,6 +7,7 @@ ends when its parent does.
 import contextlib
 import importlib
 import json
+import signal
 import socket
 import sys
 import time
@@ -194,6 +195,8 @@ def describe(error: Exception) -> str:
 def main() -> None:
     """Take the sockets from the command line and serve."""
     channel_fd, control_fd, parent, memory_bytes = map(int, sys.argv[1:5])
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # meant for the server, which lets running queries finish
     die_with_parent(parent)
     restrict_process()
     watch = Watch(socket.socket(fileno=control_fd))

@@ -135,7 +135,13 @@ class SqliteSession:
         self._deadline = time.monotonic() + timeout_s
 
     def execute(self, sql: str) -> Answer:
-        cursor = self._cursor = self._connection.execute(sql)
+        cursor = self._cursor = self._connection.cursor()
+        try:
+            cursor.execute(sql)
+        except sqlite3.DatabaseError as error:
+            if str(error) == "not authorized":
+                raise SourceError("not authorized: the statement does more than reading") from None
+            raise
         if cursor.description is None:
             raise SourceError("the statement returns no rows")
         return Answer([column[0] for column in cursor.description], cursor.fetchmany)

@@ -1,0 +1,161 @@
+import json
+import os
+import socket
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plugbay_scheduled_query.sources import runner as program
+from plugbay_scheduled_query.sources.dialects import sqlite
+from plugbay_scheduled_query.sources.dialects.session import SourceError
+from plugbay_scheduled_query.sources.protocol import FrameReader, Kind, pack_json
+from plugbay_scheduled_query.sources.results import Caps
+from plugbay_scheduled_query.sources.runner import Runner, describe
+from plugbay_scheduled_query.sources.watch import Watch
+from runner_kit import eventually, target
+
+
+class Line:
+    """The parent's end of a runner that lives in a thread of the test."""
+
+    def __init__(self) -> None:
+        self.channel, far_channel = socket.socketpair()
+        self.control, far_control = socket.socketpair()
+        self._far = (far_channel, far_control)
+        self._reader = FrameReader(self.channel)
+        self.watch = Watch(far_control)
+        self.runner = Runner(far_channel, self.watch, 100_000_000, os.getppid())
+        self.runner._is_limited = True  # the limits of a process are not for the test's own
+        self._thread = threading.Thread(target=self.runner.serve)
+        self._thread.start()
+        assert self.kind() == Kind.READY
+
+    def kind(self) -> int:
+        frame = self._reader.read()
+        assert frame is not None
+        return frame[0]
+
+    def ask(self, url: str, sql: str, **fields: Any) -> None:
+        place = target(url)
+        request = {
+            "number": 1,
+            "ask": "run",
+            "dialect": place.dialect,
+            "key": place.key,
+            "params": place.params,
+            "sql": sql,
+            "timeout_s": 30,
+            "connect_s": 10,
+            "caps": Caps().as_dict(),
+            **fields,
+        }
+        self.channel.sendall(pack_json(Kind.REQUEST, request))
+
+    def answer(self) -> tuple[list[Kind], Any]:
+        """The kinds of frames up to the end, and what the end says."""
+        kinds: list[Kind] = []
+        while not kinds or kinds[-1] != Kind.END:
+            frame = self._reader.read()
+            assert frame is not None
+            kinds.append(Kind(frame[0]))
+        return kinds, json.loads(frame[1])
+
+    def close(self) -> None:
+        self.channel.close()
+        self._thread.join()
+        for end in (self.control, *self._far):
+            end.close()
+
+
+@pytest.fixture
+def line() -> Iterator[Line]:
+    opened = Line()
+    yield opened
+    opened.close()
+
+
+def test_a_session_is_opened_once_and_announced(line: Line, sqlite_url: str):
+    line.ask(sqlite_url, "SELECT 1")
+    kinds, end = line.answer()
+    assert kinds == [Kind.CONNECTING, Kind.STARTED, Kind.ROWS, Kind.END]
+    assert end == {"status": "success", "columns": ["1"], "row_count": 1, "truncated": False}
+    line.ask(sqlite_url, "SELECT 2")
+    assert line.answer()[0] == [Kind.ROWS, Kind.END]
+
+
+def test_a_self_test_gets_a_session_of_its_own(line: Line, sqlite_url: str):
+    line.ask(sqlite_url, "SELECT 1")
+    line.answer()
+    line.ask(sqlite_url, "", ask="self_test")
+    kinds, end = line.answer()
+    assert kinds == [Kind.CONNECTING, Kind.STARTED, Kind.END]
+    assert end["data"]["warnings"] == []
+
+
+def test_a_session_is_not_kept_for_another_source(line: Line, sqlite_url: str, tmp_path: Path):
+    sqlite3.connect(tmp_path / "other.db").close()
+    for url in (sqlite_url, f"sqlite:///{tmp_path}/other.db", sqlite_url):
+        line.ask(url, "SELECT 1")
+        assert Kind.CONNECTING in line.answer()[0]
+
+
+def test_an_idle_session_is_closed_after_a_while(
+    line: Line, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(program, "IDLE_SESSION_S", 0)
+    line.ask(sqlite_url, "SELECT 1")
+    line.answer()
+    eventually(lambda: line.runner._session is None)
+
+
+def test_an_old_session_is_replaced(line: Line, sqlite_url: str, monkeypatch: pytest.MonkeyPatch):
+    line.ask(sqlite_url, "SELECT 1")
+    line.answer()
+    monkeypatch.setattr(program, "SESSION_AGE_S", 0)
+    line.ask(sqlite_url, "SELECT 1")
+    assert Kind.CONNECTING in line.answer()[0]
+
+
+def test_a_request_that_was_cancelled_before_it_came_is_not_run(line: Line, sqlite_url: str):
+    line.watch._cancelled = 7
+    line.ask(sqlite_url, "SELECT 1", number=7)
+    assert line.answer()[1] == {"status": "cancelled"}
+    line.ask(sqlite_url, "SELECT 1", number=8)
+    assert line.answer()[1]["status"] == "success"
+
+
+def test_a_runner_that_ran_out_of_memory_says_so_and_ends(
+    line: Line, sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    def fail(self: object, sql: str) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(sqlite.SqliteSession, "execute", fail)
+    line.ask(sqlite_url, "SELECT 1")
+    _, end = line.answer()
+    assert end == {"status": "failed", "error": "the query needs more than 100 MB of memory", "retire": True}
+    line._thread.join()
+
+
+def test_a_driver_that_is_missing_is_named_with_what_to_install():
+    error = ModuleNotFoundError("No module named 'psycopg'", name="psycopg")
+    assert describe(error) == (
+        "the driver psycopg is not installed: pip install 'plugbay-scheduled-query[postgresql]'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (SourceError("as it is"), "as it is"),
+        (Exception(1045, "Access denied"), "Access denied (1045)"),
+        (Exception(), "Exception"),
+        (Exception("x" * 10_000), "x" * 4000),
+        (ImportError("something else"), "something else"),
+    ],
+)
+def test_an_error_is_told_in_its_own_words(error: Exception, text: str):
+    assert describe(error) == text
