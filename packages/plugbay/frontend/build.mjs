@@ -19,8 +19,8 @@ const options = {
 };
 
 // "app.js" → "app-5XK2QZ7A.js", for entry points and for files such as fonts
-function manifest(outputs) {
-  return Object.fromEntries(Object.keys(outputs).map((file) => path.basename(file)).filter((name) => !name.startsWith("chunk-"))
+function manifest(names) {
+  return Object.fromEntries(names.filter((name) => !name.startsWith("chunk-"))
     .map((name) => [name.replace(/-[A-Z0-9]{8}(\.\w+)$/, "$1"), name]).sort());
 }
 
@@ -44,19 +44,26 @@ function compress(name) {
   writeFileSync(path.join(outdir, `${name}.br`), zlib.brotliCompressSync(bytes));
 }
 
+// only now, when the new files are there: a build that fails leaves the old ones as they were
+function removeOthers(kept) {
+  const wanted = new Set(kept.flatMap((name) => [name, `${name}.gz`, `${name}.br`]));
+  for (const name of readdirSync(outdir)) if (!wanted.has(name)) rmSync(path.join(outdir, name));
+}
+
 function finish(results) {
   const outputs = Object.assign({}, ...results.map(({ metafile }) => metafile.outputs));
   const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs));
-  for (const file of Object.keys(outputs)) compress(path.basename(file));
+  const names = Object.keys(outputs).map((file) => path.basename(file));
+  for (const name of names) compress(name);
   writeFileSync(path.join(outdir, "THIRD_PARTY_LICENSES.txt"), `${licences(inputs)}\n`);
-  writeFileSync(path.join(outdir, "manifest.json"), JSON.stringify(manifest(outputs), null, 1));
+  writeFileSync(path.join(outdir, "manifest.json"), JSON.stringify(manifest(names), null, 1));
+  removeOthers([...names, "THIRD_PARTY_LICENSES.txt", "manifest.json"]);
 }
 
 const runs = [
   { ...options, entryPoints: sources.filter((name) => !classic.includes(name)), splitting: true, format: "esm" },
   ...(classic.length ? [{ ...options, entryPoints: classic, format: "iife" }] : []),
 ];
-rmSync(outdir, { recursive: true, force: true });
 if (process.argv.includes("--watch")) {
   const results = [];
   const onEnd = (i) => ({ name: "finish", setup: (b) => b.onEnd((result) => { results[i] = result; if (results.filter((r) => r?.metafile).length === runs.length) finish(results); }) });
