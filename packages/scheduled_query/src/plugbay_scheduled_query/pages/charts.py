@@ -9,7 +9,9 @@ from plugbay_scheduled_query.core.model import Status
 from plugbay_scheduled_query.repository.glances import Days, Point
 
 WEEKS = 26
-TONES = {Status.SUCCESS: "green", Status.FAILED: "red", Status.TIMEOUT: "orange"}
+TONES = {Status.SUCCESS: "primary", Status.FAILED: "red", Status.TIMEOUT: "orange"}
+USUAL, TIMES_THE_USUAL, LEAST_CUT_MS = 0.9, 4, 10
+FEW, MANY = 0.1, 0.5  # shares of failures
 LEVELS = (0.001, 0.25, 0.75)  # shares of the busiest day from which a square is a shade darker
 
 Chart = dict[str, Any]
@@ -22,7 +24,7 @@ class Square:
     x: int
     y: int
     day: date
-    kind: str  # none, good-1 to good-3, some or bad
+    kind: str  # none, good-1 to good-3, few, some or bad
     words: str
 
 
@@ -46,20 +48,19 @@ def value_chart(points: Sequence[Point]) -> Chart | None:
 
 
 def duration_chart(points: Sequence[Point]) -> Chart | None:
-    """How long each execution took, in a colour of its own where it failed."""
+    """How long each execution took, in a colour of its own where it failed.
+
+    One that took a thousand times as long as the others would hide them: bars end at a few times the usual.
+    """
     if len(points) < 2:
         return None
-    series = [
-        {
-            "label": status.value,
-            "tone": tone if status is not Status.SUCCESS else "primary",
-            "values": [point.duration_ms if point.status is status else None for point in points],
-        }
-        for status, tone in TONES.items()
-    ]
+    longest, cut = max(point.duration_ms for point in points), _cut(points)
+    series = [_bars(points, status, cut) for status in Status]
     return {
         "t": _times(points),
-        "series": [one for one in series if any(v is not None for v in one["values"])],
+        "series": [one for one in series if any(value is not None for value in one["values"])],
+        "cut_ms": cut if cut < longest else None,
+        "longest_ms": longest,
     }
 
 
@@ -91,6 +92,17 @@ def activity_chart(by_status: Mapping[str, Mapping[datetime, int]], starts: Sequ
     }
 
 
+def _bars(points: Sequence[Point], status: Status, cut: int) -> dict[str, Any]:
+    values = [min(point.duration_ms, cut) if point.status is status else None for point in points]
+    return {"label": status.value, "tone": TONES[status], "values": values}
+
+
+def _cut(points: Sequence[Point]) -> int:
+    durations = sorted(point.duration_ms for point in points)
+    usual = durations[int(len(durations) * USUAL)]
+    return max(LEAST_CUT_MS, usual * TIMES_THE_USUAL)
+
+
 def _times(points: Sequence[Point]) -> list[float]:
     return [round(point.at.timestamp(), 3) for point in points]
 
@@ -107,7 +119,8 @@ def _kind(total: int, failures: int, most: int) -> str:
     if not total:
         return "none"
     if failures:
-        return "bad" if failures * 2 > total else "some"
+        share = failures / total
+        return "bad" if share > MANY else "some" if share > FEW else "few"
     return f"good-{sum(total / most > level for level in LEVELS)}"
 
 

@@ -1,6 +1,5 @@
 """One execution with its whole result, and what changed between two of them."""
 
-from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
@@ -23,8 +22,9 @@ def execution_routes(site: Site) -> APIRouter:
     @router.get("/execution/{execution_id}")
     def show(request: Request, execution_id: str) -> Response:
         execution, query = _found(site, execution_id)
-        context = {"execution": execution, "query": query, "crumbs": crumbs(query), "topic": "history"}
-        return site.page(request, "execution", context | _rows(execution, page_number(request.query_params)))
+        context = _rows(execution, page_number(request.query_params))
+        context |= {"execution": execution, "query": query, "crumbs": crumbs(query), "topic": "history"}
+        return site.page(request, "execution", context)
 
     @router.get("/diff")
     def diff(request: Request) -> Response:
@@ -52,7 +52,7 @@ def _found(site: Site, execution_id: str) -> tuple[Execution, Query]:
     return execution, site.query(str(execution.scheduled_query_id))
 
 
-def _rows(execution: Execution, page: int) -> Mapping[str, Any]:
+def _rows(execution: Execution, page: int) -> dict[str, Any]:
     if execution.result is None:
         return {"rows": [], "row_count": 0, "page": 1, "pages": 0, "limit": ROWS}
     count = sum(1 for _ in iter_rows(execution.result))

@@ -10,7 +10,6 @@ from plugbay import require_role
 from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.core.draft_form import from_form
 from plugbay_scheduled_query.core.metric import gauge_value
-from plugbay_scheduled_query.core.model import Status
 from plugbay_scheduled_query.core.result_text import iter_rows, preview
 from plugbay_scheduled_query.execution import SourceProblem
 from plugbay_scheduled_query.pages.drafting import metric_preview, upcoming
@@ -63,7 +62,7 @@ def tried_context(site: Site, typed: dict[str, str]) -> dict[str, Any]:
     outcome = site.parts.trying.run(from_form(typed))
     if isinstance(outcome, Refused):
         return {"errors": outcome.errors}
-    if outcome.status is not Status.SUCCESS:
+    if outcome.status != "success":
         return {"outcome": outcome}
     return {"outcome": outcome, **_result(outcome, typed)}
 

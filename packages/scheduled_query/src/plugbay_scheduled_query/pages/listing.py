@@ -18,15 +18,14 @@ def listing_routes(site: Site) -> APIRouter:
     @router.get("/")
     def queries(request: Request) -> Response:
         view = list_view(request.query_params)
-        context = {"sources": site.parts.book.all(), "topic": "list", **list_context(site, view)}
-        return site.page(request, "list", {**context, "crumbs": ()})
+        return site.page(request, "list", {**list_context(site, view), "topic": "list", "crumbs": ()})
 
     @router.get("/rows")
     def rows(request: Request) -> Response:
         context = list_context(site, list_view(request.query_params))
         if context["seen"] == request.query_params.get("seen"):
             return Response(status_code=UNCHANGED)
-        return site.page(request, "list_live", context)
+        return site.page(request, "list_live", {**context, "is_refresh": True})
 
     @router.get("/row/{query_id}")
     def row(request: Request, query_id: str) -> Response:
@@ -43,9 +42,11 @@ def list_context(site: Site, view: ListView) -> dict[str, Any]:
         view = view.within(total)
         queries, total = definitions.page(view.listing, view.offset, view.limit)
     counts = definitions.counts() | {"running": glances.running()}
-    levels = fill_levels(site)
+    levels, sources = fill_levels(site), site.parts.book.all()
     return {
         "view": view,
+        "sources": sources,
+        "show_source": len(sources) > 1,
         "queries": queries,
         "total": total,
         "pages": -(-total // view.limit),
@@ -62,7 +63,12 @@ def row_context(site: Site, query_id: str) -> dict[str, Any]:
     """One row of the list."""
     query = site.query(query_id)
     under_way = site.parts.glances.under_way([query.id] if query.running else [])
-    return {"query": query, "under_way": under_way, "timeout": site.parts.settings().query_timeout}
+    return {
+        "query": query,
+        "under_way": under_way,
+        "timeout": site.parts.settings().query_timeout,
+        "show_source": len(site.parts.book.all()) > 1,
+    }
 
 
 def fill_levels(site: Site) -> list[tuple[str, Any]]:

@@ -35,7 +35,8 @@ def query_routes(site: Site) -> APIRouter:
         context = live_context(site, query)
         if context["seen"] == request.query_params.get("seen"):
             return Response(status_code=UNCHANGED)
-        return site.page(request, "query_live", context | history_context(site, request, query))
+        context |= history_context(site, request, query)
+        return site.page(request, "query_live", {**context, "is_refresh": True})
 
     return router
 

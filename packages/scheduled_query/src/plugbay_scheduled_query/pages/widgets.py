@@ -10,6 +10,7 @@ from plugbay_scheduled_query.pages.result_view import Shown, shown
 from plugbay_scheduled_query.pages.site import UNCHANGED, Site
 
 LIMIT = 60
+SHORT_TEXT = 160  # characters that fit into a small card
 WIDE_COLUMNS = 4  # from so many on, a table gets twice the width
 
 
@@ -53,5 +54,5 @@ def size(made: Shown | None) -> str:
     if made is None or made.rendered.kind == "counter":
         return "small"
     if made.rendered.kind == "raw":
-        return "medium" if len(made.rendered.text) < 400 else "wide"
+        return "small" if len(made.rendered.text) < SHORT_TEXT else "wide"
     return "wide" if len(made.rendered.columns) >= WIDE_COLUMNS else "medium"

@@ -1,0 +1,98 @@
+"""A past for queries: executions of the last days, recorded as the service records them."""
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from plugbay import Store, SystemClock
+from plugbay.store import open_store
+from plugbay_scheduled_query.core.metric import gauge_value
+from plugbay_scheduled_query.core.model import Query, Result, Status, Trigger
+from plugbay_scheduled_query.core.result_text import read_rows
+from plugbay_scheduled_query.core.schedule import parse
+from plugbay_scheduled_query.repository.claims import Claims
+from plugbay_scheduled_query.repository.definitions import Definitions
+from plugbay_scheduled_query.repository.glances import Glances, Latest
+from plugbay_scheduled_query.repository.recording import Finished, Keeping, Recording
+from plugbay_scheduled_query.samples import _level
+
+MOST = 420  # executions of one query
+
+
+class Past:
+    """Writes history into a store that no server has open."""
+
+    def __init__(self, store: Store, days: float) -> None:
+        self.clock = SystemClock()
+        self.now = self.clock.now()
+        self.since = self.now - timedelta(days=days)
+        self.claims = Claims(store, self.clock, "past")
+        self.recording = Recording(store)
+        self.definitions = Definitions(store, self.clock)
+        self.glances = Glances(store)
+        self.dice = random.Random(7)
+
+    def live(self) -> None:
+        for query in self.definitions.all():
+            latest = self.glances.latest([query.id]).get(query.id)
+            for at in self.times(query):
+                self.execute(query, latest, at)
+
+    def times(self, query: Query) -> Iterator[datetime]:
+        """The cron times of the past, the most recent ones if there are too many."""
+        found, at = [], parse(query.cron_schedule).next_after(self.since)
+        while at < self.now:
+            found.append(at)
+            at = parse(query.cron_schedule).next_after(at)
+        yield from found[-MOST:]
+
+    def execute(self, query: Query, latest: Latest | None, due: datetime) -> None:
+        claimed, _ = self.claims.start_now(query.id, "plugbay")
+        assert claimed
+        run = replace(claimed.run, trigger=Trigger.SCHEDULE, triggered_by=None, due_at=due)
+        ended = self.ending(latest, due)
+        late = timedelta(milliseconds=self.dice.lognormvariate(5, 1))
+        finished = Finished(claimed=replace(claimed, run=run), executed_at=due + late, **ended)
+        self.recording.record([finished], due + late, Keeping(interval_s=0))
+
+    def ending(self, latest: Latest | None, at: datetime) -> dict[str, Any]:
+        chance = self.dice.random()
+        if latest is None:
+            error = "no such table: warehouse"
+            return {"status": Status.FAILED, "error": error, "duration_ms": self.dice.randint(2, 9)}
+        if chance < 0.006:
+            error = "the query took longer than its time limit of 30 s"
+            return {"status": Status.TIMEOUT, "error": error, "duration_ms": 30_000}
+        if chance < 0.02:
+            return {"status": Status.FAILED, "error": "database is locked", "duration_ms": 5_012}
+        return self.success(latest, at)
+
+    def success(self, latest: Latest, at: datetime) -> dict[str, Any]:
+        rows = [[self.varied(cell, at) for cell in row] for row in read_rows(latest.text)]
+        text = json.dumps(rows, default=str)
+        took = int(self.dice.lognormvariate(3.6, 0.35))
+        result = Result(columns=latest.columns, text=text, row_count=len(rows))
+        fields = {"status": Status.SUCCESS, "duration_ms": took, "result": result}
+        return {**fields, "metric_value": gauge_value(rows)}
+
+    def varied(self, cell: Any, at: datetime) -> Any:
+        """A number as it may have been then: busy in the evening, quiet at night."""
+        if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
+            return cell
+        busy = _level(at.hour * 60 + at.minute) / 0.55 * (0.9 + self.dice.random() * 0.2)
+        value = float(cell) * (0.4 + busy)
+        return round(value) if isinstance(cell, int) else round(value, 2)
+
+
+def live_through(data_dir: Path, days: float = 3) -> None:
+    """Gives all queries of a data directory a past."""
+    store = open_store("", data_dir)
+    try:
+        Past(store, days).live()
+    finally:
+        store.close()
