@@ -105,6 +105,7 @@ LAYERS_OF_THE_HOST = [
     {"errors", "logs", "clock", "events", "load_order", "flash", "base_module", "keys", "private_files"},
     {
         "discovery",
+        "module_fields",
         "requirements",
         "menu",
         "config",

@@ -12,6 +12,7 @@ from plugbay.discovery import import_plugin, unimport_plugin
 from plugbay.errors import InvalidConfig, PlugbayError, PluginRefused
 from plugbay.logs import get_logger
 from plugbay.menu import TYPES as MENU_TYPES
+from plugbay.module_fields import check_class, check_module
 from plugbay.plugin import Plugin, PluginState
 from plugbay.route_table import Contribution, RouteTable
 from plugbay.settings import load_settings
@@ -36,7 +37,9 @@ class Activation:
         """Imports the plugin's class, after its requirements."""
         with self._contained(plugin, "import"):
             self._meet_requirements(plugin)
-            plugin.module_class = import_plugin(plugin.source)
+            found = import_plugin(plugin.source)
+            check_class(found)
+            plugin.module_class = found
 
     def load(self, plugin: Plugin) -> bool:
         """Settings, tables, `on_load`, contributions; on failure nothing of it remains."""
@@ -46,7 +49,7 @@ class Activation:
             self.load_settings(plugin)
             self._migrate(plugin)
             plugin.module.on_load()
-            self._contribute(plugin)
+            self._contribute_or_stop(plugin)
             plugin.load_number = next(self._numbers)
             plugin.settle(PluginState.LOADED)
         return plugin.is_loaded
@@ -61,11 +64,12 @@ class Activation:
         """Takes back all that the plugin contributed; safe to call in any state."""
         if plugin.module and plugin.is_loaded:
             self._say_goodbye(plugin)
-        self._host.remove_owner(plugin.name)
-        self._routes.replace([item for item in self._routes.contributions if item.owner != plugin.name])
+        plugin.settle(state)  # first: a page under way must not meet a loaded plugin without its module
+        if plugin.module:
+            self._host.remove_owner(plugin.name)
+            self._routes.replace([item for item in self._routes.contributions if item.owner != plugin.name])
         plugin.module = None
         unimport_plugin(plugin.source)
-        plugin.settle(state)
 
     def refuse(self, plugin: Plugin, reason: str) -> None:
         plugin.settle(PluginState.REFUSED, reason)
@@ -106,16 +110,25 @@ class Activation:
         if scripts.is_dir():
             self._host.store.migrate(plugin.name, scripts)
 
+    def _contribute_or_stop(self, plugin: Plugin) -> None:
+        """A module whose `on_load` went well has its `on_unload` called, whatever comes after."""
+        try:
+            self._contribute(plugin)
+        except BaseException:
+            self._stop(plugin)
+            raise
+
     def _contribute(self, plugin: Plugin) -> None:
         """Puts what the plugin brings into the host's tables, under its name."""
+        module = plugin.module
+        assert module
+        check_module(module)
         static = (plugin.folder or Path()) / "static"
         if static.is_dir():
             self._host.static.add(plugin.name, static)
         if contribution := self.contribution(plugin):
             self._routes.check(contribution)
             self._routes.replace([*self._routes.contributions, contribution])
-        module = plugin.module
-        assert module
         if module.module_menu_name and module.module_menu_type in MENU_TYPES:
             self._host.menu.add(
                 plugin.name,
@@ -133,12 +146,15 @@ class Activation:
                 return route.path
         return ""
 
-    def _say_goodbye(self, plugin: Plugin) -> None:
+    def _stop(self, plugin: Plugin) -> None:
         assert plugin.module
         try:
             plugin.module.on_unload()
         except (Exception, SystemExit):
             log.exception("unload_failed", plugin=plugin.name)
+
+    def _say_goodbye(self, plugin: Plugin) -> None:
+        self._stop(plugin)
         log.info("plugin_unloaded", plugin=plugin.name)
         self._host.events.emit_lifecycle("plugin_unloaded", name=plugin.name)
 
@@ -146,7 +162,9 @@ class Activation:
     def _contained(self, plugin: Plugin, step: str) -> Iterator[None]:
         try:
             yield
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise  # the operator's, not the plugin's
+        except BaseException as error:
             trace = traceback.format_exc()
             if isinstance(error, InvalidConfig):
                 self.operator_error = self.operator_error or error
@@ -157,10 +175,17 @@ class Activation:
                 self._fail(plugin, step, error, trace)
 
     def _fail(self, plugin: Plugin, step: str, error: BaseException, trace: str) -> None:
-        said = str(error) or "no reason given"
-        reason = said if isinstance(error, PlugbayError) else f"{step}: {type(error).__name__}: {said}"
+        reason = str(error) if isinstance(error, PlugbayError) else f"{step}: {_described(error)}"
         if plugin.missing:
             reason += f" (missing requirements: {', '.join(plugin.missing)})"
         plugin.settle(PluginState.FAILED, reason, trace)
         log.error("plugin_failed", plugin=plugin.name, step=step, reason=reason)
         self._host.events.emit_lifecycle("plugin_failed", name=plugin.name, reason=reason)
+
+
+def _described(error: BaseException) -> str:
+    try:
+        said = str(error) or "no reason given"
+    except Exception:
+        said = "it cannot say what went wrong"
+    return f"{type(error).__name__}: {said}"

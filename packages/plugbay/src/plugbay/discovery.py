@@ -7,6 +7,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -18,6 +19,11 @@ from plugbay.errors import PluginRefused
 
 ENTRY_POINT_GROUP = "plugbay.plugins"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")  # PostgreSQL cuts names of tables at 63 bytes
+RESERVED_NAMES = ("plugbay", "application")  # they own what is the host's, and who mounted it
+NAME_RULE = (
+    "a plugin's name is at most 40 lower-case letters, digits and underscores, a letter first; "
+    "plugbay and application are reserved"
+)
 PRIVATE_PACKAGE = "_plugbay_found"  # folder plugins live below it, so that their names clash with nobody's
 
 Kind = Literal["plugin", "domain", "package"]
@@ -47,7 +53,7 @@ class PluginSource:
 
 
 def is_valid_name(name: str) -> bool:
-    return NAME.fullmatch(name) is not None
+    return NAME.fullmatch(name) is not None and name not in RESERVED_NAMES
 
 
 def find_in_folder(folder: Path, kind: Literal["plugin", "domain"]) -> list[PluginSource]:
@@ -83,9 +89,7 @@ def unimport_plugin(source: PluginSource) -> None:
     """Forgets the code of a folder plugin, so that the next import reads it anew."""
     if source.folder is None:
         return  # an installed package may be in use by others: new code needs a restart
-    private = _private_name(source)
-    for name in [name for name in sys.modules if name == private or name.startswith(private + ".")]:
-        del sys.modules[name]
+    _forget(_private_name(source))
     importlib.invalidate_caches()
 
 
@@ -104,21 +108,37 @@ def _private_name(source: PluginSource) -> str:
     return f"{PRIVATE_PACKAGE}.{source.kind}.{source.name}"
 
 
+def _forget(package: str) -> None:
+    for name in [name for name in sys.modules if name == package or name.startswith(package + ".")]:
+        del sys.modules[name]
+
+
 def _import_folder(folder: Path, name: str) -> ModuleType:
+    _forget(name)  # a plugin that was refused, or one of another host, may have left its code
     for parent in (PRIVATE_PACKAGE, name.rpartition(".")[0]):
         sys.modules.setdefault(parent, ModuleType(parent))
     package = _new_package(folder, name)
     sys.modules[name] = package
     try:
-        if package.__spec__ and package.__spec__.loader:
-            package.__spec__.loader.exec_module(package)
-        if (folder / "plugin.py").is_file():
-            return importlib.import_module(f"{name}.plugin")
+        with _no_bytecode():
+            if package.__spec__ and package.__spec__.loader:
+                package.__spec__.loader.exec_module(package)
+            if (folder / "plugin.py").is_file():
+                return importlib.import_module(f"{name}.plugin")
     except BaseException:
-        for loaded in [key for key in sys.modules if key == name or key.startswith(name + ".")]:
-            del sys.modules[loaded]
+        _forget(name)
         raise
     return package
+
+
+@contextmanager
+def _no_bytecode() -> Iterator[None]:
+    """Old bytecode is told by length and whole seconds: with it, a quick edit could go unseen."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
 
 
 def _new_package(folder: Path, name: str) -> ModuleType:

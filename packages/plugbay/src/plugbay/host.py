@@ -186,7 +186,9 @@ class Plugbay:
     def _extra_files(self, field: str) -> list[str]:
         """The files that loaded modules add to every page, as paths of this server."""
         found = [
-            (plugin.name, file) for plugin in self.modules.loaded() for file in getattr(plugin.module, field)
+            (plugin.name, file)
+            for plugin in self.modules.loaded()
+            for file in getattr(plugin.module, field, ())  # it may be unloaded at this moment
         ]
         return [file if file.startswith("/") else self.static.url(owner, file) for owner, file in found]
 

@@ -10,7 +10,7 @@ from jinja2 import BaseLoader, FileSystemLoader
 
 from plugbay.activation import Activation
 from plugbay.base_module import BaseModule
-from plugbay.discovery import PluginSource, find_in_folder, find_installed, is_valid_name
+from plugbay.discovery import NAME_RULE, PluginSource, find_in_folder, find_installed, is_valid_name
 from plugbay.errors import OperatorError, PluginRefused, UnknownPlugin
 from plugbay.load_order import dependents, plan_load, unmet
 from plugbay.plugin import Plugin, PluginState
@@ -47,8 +47,7 @@ class ModuleManager:
                     self._read_code(plugin)
             arrivals = [plugin for plugin in self._in_load_order() if self._load(plugin)]
             self._set_up_templates()
-            for plugin in arrivals:
-                self._complete(plugin)
+            self._complete(arrivals)
             return {plugin.name: plugin.state.value for plugin in self._plugins.values()}
 
     def is_module_loaded(self, module_or_name: BaseModule | str) -> bool:
@@ -67,9 +66,9 @@ class ModuleManager:
         return {name: FileSystemLoader(path) for name, path in folders.items() if path.is_dir()}
 
     def execute_all_module_hook(self, hook_name: str, require_loaded: bool = True) -> None:
-        """Calls a hook with the host on every module; one that fails is taken out, the others run."""
-        for plugin in [p for p in self.all() if p.module]:
-            if plugin.is_loaded or not require_loaded:
+        """Calls a hook with the host on every module that has it; one that fails is taken out."""
+        for plugin in self.all():
+            if hasattr(plugin.module, hook_name) and (plugin.is_loaded or not require_loaded):
                 self._activation.call_hook(plugin, hook_name)
 
     # reading
@@ -116,6 +115,8 @@ class ModuleManager:
         with self._lock:
             plugin = self.get(name)
             self._host.records.set_enabled(plugin.name, plugin.source.name, True)
+            if plugin.is_loaded:
+                return plugin  # those that depend on it hold on to this very module
             for waiting in [
                 p for p in self._plugins.values() if p is plugin or p.state is PluginState.REFUSED
             ]:
@@ -139,14 +140,14 @@ class ModuleManager:
         with self._lock:
             self.disable(name)
             self._host.records.forget(name)
-            del self._plugins[name]
+            self._plugins = {key: plugin for key, plugin in self._plugins.items() if key != name}
+            self._let_follow(name)
 
     def reload(self, path_plugins: Path, path_modules: Path) -> dict[str, str]:
         """Unloads everything, looks for plugins anew and loads them."""
         with self._lock:
             self.unload_all()
-            self._plugins.clear()
-            self._doubles.clear()
+            self._plugins, self._doubles = {}, []
             self.discover_all(path_plugins, path_modules)
             return self.initialize_plugins_in_order()
 
@@ -180,8 +181,7 @@ class ModuleManager:
         """Refuses a plugin whose folder or entry point has a name that no plugin can have."""
         if is_valid_name(plugin.source.name):
             return True
-        reason = "a plugin's name is at most 40 lower-case letters, digits and underscores, a letter first"
-        self._activation.refuse(plugin, f"{plugin.source.described}: {reason}")
+        self._activation.refuse(plugin, f"{plugin.source.described}: {NAME_RULE}")
         return False
 
     def _take_name(self, plugin: Plugin, name: str) -> None:
@@ -193,9 +193,18 @@ class ModuleManager:
             self._activation.refuse(plugin, f"two plugins are named {name}: {both}; the first is used")
             self._doubles.append(plugin)
             return
-        self._plugins[name] = plugin
+        self._plugins = {**self._plugins, name: plugin}  # a new one: pages under way read the old one
         if plugin.state is PluginState.FOUND and not self._host.records.is_enabled(name):
             plugin.settle(PluginState.DISABLED)
+
+    def _let_follow(self, name: str) -> None:
+        """The next plugin of a name that became free is in its place, as it would be after a restart."""
+        heir = next((plugin for plugin in self._doubles if plugin.name == name), None)
+        if heir:
+            self._doubles = [plugin for plugin in self._doubles if plugin is not heir]
+            heir.settle(PluginState.FOUND)
+            self._take_name(heir, name)
+            self.initialize_plugins_in_order()
 
     def _read_code(self, plugin: Plugin) -> None:
         """Imports it; its own `module_name` wins over the name of its folder or entry point."""
@@ -206,7 +215,7 @@ class ModuleManager:
         if is_valid_name(name):
             self._take_name(plugin, name)
         else:
-            self._activation.refuse(plugin, f"its module_name {name!r} is not a valid plugin name")
+            self._activation.refuse(plugin, f"its module_name is {name!r}: {NAME_RULE}")
 
     def _in_load_order(self) -> list[Plugin]:
         """Those that can be loaded now; the others are refused with the reason."""
@@ -234,12 +243,14 @@ class ModuleManager:
         self.execute_all_module_hook("after_setup_templates")
         self._host.events.emit_lifecycle("templates_ready")
 
-    def _complete(self, plugin: Plugin) -> None:
-        """The last step; a plugin whose dependency failed on the way goes with it."""
-        if not plugin.is_loaded:
-            return
-        if reason := self._lack_of(plugin):
-            self._activation.unload(plugin)
-            self._activation.refuse(plugin, reason)
-        elif self._activation.call_hook(plugin, "on_load_complete"):
-            self._host.events.emit_lifecycle("plugin_loaded", name=plugin.name, version=plugin.version)
+    def _complete(self, arrivals: list[Plugin]) -> None:
+        """The last step; a plugin that failed on the way takes those along that need it."""
+        for plugin in self.loaded():
+            if not plugin.is_loaded:
+                continue  # the hook of another switched it off
+            if reason := self._lack_of(plugin):
+                self._activation.unload(plugin)
+                self._activation.refuse(plugin, reason)
+            elif plugin in arrivals and self._activation.call_hook(plugin, "on_load_complete"):
+                self._host.events.emit_lifecycle("plugin_loaded", name=plugin.name, version=plugin.version)
+        self._host.templates.set_loaders(self.get_template_loaders())

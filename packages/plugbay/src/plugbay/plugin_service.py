@@ -85,8 +85,9 @@ def _remove(plugin: Plugin, host: "Plugbay") -> list[FlashMessage]:
         return [FlashMessage(text, "warning")]
     if folder.parent not in (host.path_plugins, host.path_modules):
         return [FlashMessage(f"{folder} is not directly in a plugin folder: nothing was deleted.", "error")]
-    host.modules.forget(plugin.name)
+    host.modules.disable(plugin.name)
     _delete(folder)
+    host.modules.forget(plugin.name)
     log.info("plugin_removed", plugin=plugin.name, folder=folder)
     return [FlashMessage(f"{plugin.name} is removed. Its tables stay in the store.")]
 
@@ -94,5 +95,5 @@ def _remove(plugin: Plugin, host: "Plugbay") -> list[FlashMessage]:
 def _delete(folder: Path) -> None:
     if folder.is_symlink():
         folder.unlink()  # what it points to belongs to somebody else
-    else:
+    elif folder.exists():
         shutil.rmtree(folder)

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from plugbay.discovery import is_valid_name
+from plugbay.discovery import NAME_RULE, is_valid_name
 from plugbay.errors import OperatorError
 
 
 class BadPluginName(OperatorError):
-    """{name!r} is not a plugin's name: at most 40 of a-z, 0-9 and underscores, a letter first."""
+    """{name!r} cannot be a plugin's name: {rule}."""
 
 
 class FolderExists(OperatorError):
@@ -88,7 +88,7 @@ def test_a_stranger_is_sent_to_the_login(client: TestClient):
 def write_plugin(name: str, into: Path) -> Path:
     """Writes the folder `into/name` and returns it."""
     if not is_valid_name(name):
-        raise BadPluginName(name=name)
+        raise BadPluginName(name=name, rule=NAME_RULE)
     folder = into / name
     if folder.exists():
         raise FolderExists(folder=folder)

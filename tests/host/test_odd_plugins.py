@@ -1,0 +1,238 @@
+"""Plugins that say or do odd things: the reason is told, and nobody else has trouble."""
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from plugbay import FlashMessage, Plugbay
+from plugbay.plugin_service import PluginService
+
+
+@pytest.fixture
+def write_plugin(tmp_path: Path) -> Callable[..., Path]:
+    """Writes the folder plugin `name`, whose class has this body."""
+
+    def write(name: str, body: str = "", before: str = "", kind: str = "plugins") -> Path:
+        folder = tmp_path / kind / name
+        folder.mkdir(parents=True, exist_ok=True)
+        on_load = "" if "def on_load(" in body else "    def on_load(self): pass\n"
+        code = f"from plugbay import BaseModule\n{before}\nclass Odd(BaseModule):\n"
+        (folder / "plugin.py").write_text(code + textwrap.indent(body, "    ") + "\n" + on_load)
+        return folder
+
+    return write
+
+
+def states(host: Plugbay) -> dict[str, str]:
+    return {plugin.name: plugin.state.value for plugin in host.modules.all()}
+
+
+ODD_FIELDS = {
+    "module_name = 5": "module_name",
+    "module_version = 1.5": "module_version",
+    "depends_on = None": "depends_on",
+    "depends_on = 'task_worker'": "depends_on",
+    "depends_on = {'fine': 1}": "depends_on",
+    "depends_on = {'fine': None}": "depends_on",
+    "module_menu_name = None": None,
+    "module_menu_icon = None": None,
+    "module_menu_type = 'nowhere'": None,
+    "module_menu_type = None": None,
+    "extra_js_files = None": "extra_js_files",
+    "extra_js_files = 'app.js'": "extra_js_files",
+    "extra_css_files = [1]": "extra_css_files",
+    "module_router = 5": "module_router",
+    "module_mount_url = 'odd'": "module_mount_url",
+    "module_mount_url = 5": "module_mount_url",
+    "module_path = 5": "module_path",
+    "module_settings = 5": "module_settings",
+    "module_version = None": None,
+}
+
+
+@pytest.mark.parametrize(("body", "named"), ODD_FIELDS.items())
+def test_an_odd_field_is_named_and_harms_nobody(make_host, client_of, write_plugin, body: str, named: str):
+    write_plugin("odd", f"{body}")
+    host = make_host("good")
+    client = client_of(host)
+    plugin = next(found for found in host.modules.all() if found.source.name == "odd")
+    assert (plugin.state.value, (named or "") in plugin.reason) == ("refused" if named else "loaded", True)
+    assert states(host) == {"greeter": "loaded", "polite": "loaded", "odd": plugin.state.value}
+    for page in ("/greeter/", "/admin/plugins", "/admin/base_module/odd/overview"):
+        assert client.get(page).status_code == 200
+    assert client.get("/admin/base_module/odd/settings").status_code < 500
+
+
+@pytest.mark.parametrize("name", ["plugbay", "application"])
+def test_a_plugin_cannot_take_the_hosts_own_name(make_host, client_of, write_plugin, name: str):
+    write_plugin(name)
+    write_plugin("other")
+    host = make_host()
+    assert (host.modules.get(name).state.value, "reserved" in host.modules.get(name).reason) == (
+        "refused",
+        True,
+    )
+    host.modules.disable("other")
+    host.modules.enable("other")
+    client = client_of(host)
+    assert client.get("/admin/plugins").status_code == 200
+    assert client.get("/readyz").status_code == 200
+
+
+@pytest.mark.parametrize("error", ["asyncio.CancelledError()", "GeneratorExit()", "Mute()"])
+def test_whatever_a_plugin_raises_stays_its_own_affair(make_host, write_plugin, error: str):
+    mute = "import asyncio\nclass Mute(Exception):\n    def __str__(self): raise ValueError('speechless')\n"
+    write_plugin("odd", f"def on_load(self): raise {error}", mute)
+    assert states(make_host("good")) == {"greeter": "loaded", "polite": "loaded", "odd": "failed"}
+
+
+def test_what_a_module_sets_in_on_load_is_checked_too(make_host, client_of, write_plugin):
+    write_plugin("odd", "def on_load(self): self.extra_js_files = None")
+    host = make_host("good")
+    assert host.modules.get("odd").reason == "its extra_js_files is None; it must be a list of paths"
+    assert client_of(host).get("/greeter/").status_code == 200
+
+
+def test_a_router_may_be_made_by_a_property(make_host, client_of, write_plugin):
+    body = "@property\ndef module_router(self):\n    router = APIRouter()\n"
+    body += "    router.get('/')(lambda: 'made')\n    return router"
+    write_plugin("odd", body, "from fastapi import APIRouter")
+    assert client_of(make_host()).get("/odd/").json() == "made"
+
+
+def test_a_module_that_is_refused_after_on_load_is_told_to_stop(make_host, write_plugin, tmp_path: Path):
+    body = "module_mount_url = ''\nmodule_router = APIRouter()\nmodule_router.get('/login')(lambda: 1)\n"
+    body += f"def on_unload(self): open({str(tmp_path / 'stopped')!r}, 'x').close()"
+    write_plugin("odd", body, "from fastapi import APIRouter")
+    host = make_host()
+    assert "GET /login is already taken by plugbay" in host.modules.get("odd").reason
+    assert (tmp_path / "stopped").exists()
+
+
+def test_a_hook_that_only_some_modules_have_fails_no_others(make_host, write_plugin):
+    write_plugin("odd", "def on_tea_time(self, fast_pluggy): self.had_tea = True")
+    host = make_host("good")
+    host.modules.execute_all_module_hook("on_tea_time")
+    assert host.get_module("odd").had_tea
+    assert set(states(host).values()) == {"loaded"}
+
+
+FAILS_THE_SECOND_TIME = """
+def after_setup_templates(self, fast_pluggy):
+    self.times = getattr(self, "times", 0) + 1
+    if self.times == 2:
+        raise RuntimeError("enough")
+"""
+
+
+def test_a_plugin_that_fails_late_takes_its_dependents_and_templates_along(make_host, write_plugin):
+    folder = write_plugin("base", FAILS_THE_SECOND_TIME)
+    (folder / "templates/base").mkdir(parents=True)
+    write_plugin("leans", "depends_on = {'base': ''}")
+    write_plugin("other")
+    host = make_host()
+    host.modules.disable("other")
+    host.modules.enable("other")
+    assert states(host) == {"base": "failed", "leans": "refused", "other": "loaded"}
+    assert len(host.templates.env.loader.loaders) == 1
+
+
+def test_a_plugin_that_switches_itself_off_is_off(make_host, write_plugin):
+    write_plugin("shy", "def on_load_complete(self, fast_pluggy): fast_pluggy.modules.disable('shy')")
+    assert states(make_host("good")) == {"greeter": "loaded", "polite": "loaded", "shy": "disabled"}
+
+
+def test_enabling_what_is_loaded_changes_nothing(make_host):
+    host = make_host("good")
+    module = host.get_module("greeter")
+    host.modules.enable("greeter")
+    assert host.get_module("greeter") is module
+
+
+def test_reload_reads_the_mended_code_of_a_refused_plugin(make_host, write_plugin):
+    write_plugin("odd", "depends_on = {'nowhere': ''}")
+    host = make_host()
+    assert states(host) == {"odd": "refused"}
+    write_plugin("odd", "depends_on = {}")
+    assert host.reload() == {"odd": "loaded"}
+
+
+def test_reload_sees_an_edit_of_the_same_length_in_the_same_second(make_host, write_plugin):
+    body = "module_version = '1.{}'"
+    write_plugin("odd", body.format(0))
+    host = make_host()
+    for number in range(1, 4):
+        write_plugin("odd", body.format(number))
+        host.reload()
+        assert host.modules.get("odd").version == f"1.{number}"
+
+
+def test_two_hosts_in_one_process_each_have_their_own_code(make_host, write_plugin, tmp_path: Path):
+    write_plugin("odd", "module_version = '1'")
+    first = make_host()
+    write_plugin("odd", "module_version = '2'")
+    second = make_host()
+    assert (first.modules.get("odd").version, second.modules.get("odd").version) == ("1", "2")
+
+
+def test_when_the_first_of_two_is_removed_the_second_takes_its_place(make_host, client_of, write_plugin):
+    write_plugin("twin", "module_version = '1'")
+    write_plugin("twin", "module_version = '2'", kind="domains")
+    host = make_host()
+    messages = PluginService.remove_plugin("twin", host)
+    assert messages[0] == FlashMessage("twin is removed. Its tables stay in the store.")
+    assert [(p.version, p.state.value) for p in host.modules.all()] == [("2", "loaded")]
+    assert client_of(host).get("/admin/plugins").status_code == 200
+
+
+def test_a_folder_that_somebody_else_deleted_can_still_be_removed(make_host, write_plugin):
+    folder = write_plugin("gone")
+    host = make_host()
+    shutil.rmtree(folder)
+    assert "gone is removed" in str(PluginService.remove_plugin("gone", host)[0])
+    assert host.modules.all() == []
+
+
+def test_a_folder_that_cannot_be_deleted_leaves_a_plugin_that_stays_disabled(
+    make_host, write_plugin, monkeypatch: pytest.MonkeyPatch
+):
+    write_plugin("stuck")
+    host = make_host()
+    monkeypatch.setattr("plugbay.plugin_service._delete", lambda folder: folder.rmdir())  # it is not empty
+    assert "stuck was not removed" in str(PluginService.remove_plugin("stuck", host)[0])
+    assert host.reload() == {"stuck": "disabled"}
+
+
+class Onlooker:
+    """A page that is rendered while a plugin is on its way out: the import system asks it in between."""
+
+    def __init__(self, look: Callable[[], object]) -> None:
+        self.invalidate_caches = look
+
+    def find_spec(self, *args: object) -> None:
+        return None
+
+
+def test_a_page_under_way_survives_that_a_plugin_goes(
+    make_host, write_plugin, monkeypatch: pytest.MonkeyPatch
+):
+    write_plugin("odd")
+    host = make_host()
+    seen: list[bool] = []
+    plugin = host.modules.get("odd")
+    onlooker = Onlooker(lambda: seen.append(plugin.is_loaded and plugin.module is None))
+    monkeypatch.setattr("sys.meta_path", [*sys.meta_path, onlooker])
+    host.modules.disable("odd")
+    assert seen == [False]
+
+
+def test_lists_that_pages_are_reading_are_never_changed_under_them(make_host, write_plugin):
+    write_plugin("odd")
+    host = make_host()
+    reading = iter(host.modules._plugins.values())
+    write_plugin("late")
+    host.reload()
+    assert [plugin.name for plugin in reading] == ["odd"]
