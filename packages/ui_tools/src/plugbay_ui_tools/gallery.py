@@ -58,7 +58,7 @@ def _context(host: Plugbay) -> dict[str, Any]:
         {"name": name, "title": title, "text": text, "source": _source(host, name)}
         for name, (title, text) in EXAMPLES.items()
     ]
-    return {"examples": examples, "hostile": "", **gallery_data(host.clock.now())}
+    return {"examples": examples, **gallery_data(host.clock.now())}
 
 
 def _source(host: Plugbay, name: str) -> str:
