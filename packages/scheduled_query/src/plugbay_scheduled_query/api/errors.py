@@ -40,9 +40,5 @@ def no_such_execution() -> HTTPException:
     return HTTPException(404, "There is no such execution.")
 
 
-def conflict(reason: object) -> HTTPException:
-    return HTTPException(409, _sentence(str(reason)))
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:].rstrip(".") + "."
+def conflict(reason: str) -> HTTPException:
+    return HTTPException(409, reason)

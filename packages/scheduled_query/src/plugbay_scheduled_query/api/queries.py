@@ -82,7 +82,7 @@ def queries_router(parts: Callable[[], Parts]) -> APIRouter:
         except UnknownQuery:
             raise no_such_query() from None
         except VersionConflict as error:
-            raise conflict(error) from None
+            raise conflict(f"{error}: read it again and edit that") from None
         return _saved(parts(), saved, body, 200)
 
     @router.delete(

@@ -65,7 +65,7 @@ def runs_router(parts: Callable[[], Parts]) -> APIRouter:
         if query_id > LARGEST_STORED_ID or parts().definitions.name_of(query_id) is None:
             raise no_such_query()
         if not parts().service.cancel(query_id, user.name):
-            raise conflict("this query is not running")
+            raise conflict("This query is not running.")
         return json_response({"status": "cancelling"}, 202)
 
     return router

@@ -99,7 +99,7 @@ def sources_router(parts: Callable[[], Parts]) -> APIRouter:
         except UnknownSource:
             raise no_such_source() from None
         except SourceLocked as error:
-            raise conflict(error.__doc__) from None
+            raise conflict(str(error.__doc__)) from None
         return await slow.run(_saved, parts(), saved, body, 200)
 
     @router.delete(
@@ -116,9 +116,9 @@ def sources_router(parts: Callable[[], Parts]) -> APIRouter:
         except UnknownSource:
             raise no_such_source() from None
         except SourceLocked as error:
-            raise conflict(error.__doc__) from None
+            raise conflict(str(error.__doc__)) from None
         except SourceInUse as error:
-            raise conflict(error) from None
+            raise conflict(f"This data source cannot be deleted: {error}.") from None
         return Response(status_code=204)
 
     @router.post(
@@ -149,7 +149,7 @@ def sources_router(parts: Callable[[], Parts]) -> APIRouter:
         try:
             schema = await slow.run(parts().book.schema, source_id, refresh)
         except SourceProblem as error:
-            raise conflict(error) from None
+            raise conflict(f"Its tables cannot be read: {error}") from None
         return json_response(_schema_json(schema))
 
     return router
