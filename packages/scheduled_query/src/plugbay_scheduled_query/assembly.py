@@ -115,6 +115,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         clock=clock,
         events=host.events,
         settings=settings,
+        describe_cron=host.get_module("ui_tools").describe_cron,  # type: ignore[union-attr]
         definitions=definitions,
         histories=histories,
         overview=Overview(store),

@@ -32,6 +32,7 @@ class Parts:
     clock: Clock
     events: EventBus
     settings: Callable[[], Settings]
+    describe_cron: Callable[[str], str]
     definitions: Definitions
     histories: Histories
     overview: Overview

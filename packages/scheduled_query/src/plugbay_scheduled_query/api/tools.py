@@ -14,7 +14,6 @@ from plugbay_scheduled_query.api.slow import SlowCalls
 from plugbay_scheduled_query.api.writing import NO_ROWS, json_response, json_stream, object_pieces
 from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.core.schedule import BadCron, parse
-from plugbay_scheduled_query.core.schedule_words import in_words
 from plugbay_scheduled_query.core.times import format_utc
 from plugbay_scheduled_query.core.timezones import UnknownTimezone, zone
 from plugbay_scheduled_query.parts import Parts
@@ -51,7 +50,7 @@ def tools_router(parts: Callable[[], Parts]) -> APIRouter:
             {
                 "expression": schedule.expression,
                 "timezone": name,
-                "words": in_words(schedule),
+                "words": parts().describe_cron(schedule.expression),
                 "next_times": [format_utc(moment) for moment in times],
             }
         )
