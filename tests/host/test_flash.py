@@ -65,3 +65,27 @@ def test_a_long_text_still_fits_into_a_cookie():
     value = encode([FlashMessage("ä" * 10_000)] * 20, SECRET)
     assert len(decode(value, SECRET)) <= 5
     assert len(encode([FlashMessage("a" * 10_000)] * 20, SECRET)) < 4000
+
+
+@pytest.mark.parametrize("character", ["ä", "я", "🦊", '"', "\x01", "\ud800"])
+def test_any_text_fits_into_a_cookie_that_browsers_keep(character: str):
+    value = encode([FlashMessage(character * 10_000)] * 20, SECRET)
+    assert len(f"{COOKIE}={value}") < 4096
+    assert decode(value, SECRET)[-1].text.startswith(character.encode(errors="replace").decode())
+
+
+def test_when_there_is_too_much_to_say_the_newest_is_kept():
+    value = encode([FlashMessage('"' * 500), FlashMessage("\x01" * 500), FlashMessage("the last")], SECRET)
+    assert [message.text[:8] for message in decode(value, SECRET)] == ["the last"]
+
+
+def test_what_a_page_has_shown_does_not_come_back_with_what_follows(client: TestClient):
+    @client.app.get("/late")
+    def late(request: Request) -> PlainTextResponse:
+        shown = [message.text for message in take_flashes(request)]
+        flash(request, FlashMessage("Afterthought"))
+        return PlainTextResponse("|".join(shown))
+
+    client.post("/save", follow_redirects=False)
+    assert "Saved" in client.get("/late").text
+    assert client.get("/page").text == "success:Afterthought"

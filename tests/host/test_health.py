@@ -23,3 +23,20 @@ def test_a_check_goes_with_its_owner(make_host):
     host.health.add("scheduler", lambda: "late")
     host.health.remove_owner("scheduler")
     assert host.health.problems() == {}
+
+
+def test_each_problem_of_an_owner_is_told(make_host):
+    host = make_host()
+    host.health.add("scheduler", lambda: "late")
+    host.health.add("scheduler", lambda: "tired")
+    host.health.add("scheduler", lambda: None)
+    assert host.health.problems() == {"scheduler": "late; tired"}
+
+
+def test_a_check_that_exits_does_not_end_the_server(make_host):
+    def leave() -> str:
+        raise SystemExit(1)
+
+    host = make_host()
+    host.health.add("scheduler", leave)
+    assert "its health check failed" in host.health.problems()["scheduler"]

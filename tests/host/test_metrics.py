@@ -34,3 +34,17 @@ def test_the_endpoint_needs_a_login_and_has_the_exact_content_type(make_host, cl
     stranger = client_of(host, anonymous=True).get("/metrics")
     assert stranger.status_code == 401
     assert "www-authenticate" in stranger.headers
+
+
+@pytest.mark.parametrize("text", [None, 5, b"bytes 1"])
+def test_an_owner_whose_text_is_none_is_left_out(text: object):
+    metrics = MetricsRegistry()
+    metrics.add("bad", lambda: text)
+    metrics.add("good", lambda: "good 1\n")
+    assert metrics.exposition() == "good 1\n"
+
+
+def test_half_a_character_in_a_text_spoils_nothing(make_host, client_of):
+    host = make_host()
+    host.metrics.add("odd", lambda: 'odd{name="\ud800"} 1')
+    assert client_of(host).get("/metrics").text == 'odd{name="?"} 1\n'

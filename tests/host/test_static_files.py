@@ -90,3 +90,12 @@ def test_a_symlink_out_of_the_folder_is_not_followed(make_host, client_of, tmp_p
     (tmp_path / "secret.txt").write_text("secret")
     (tmp_path / "plugins/greeter/static/link.txt").symlink_to(tmp_path / "secret.txt")
     assert client_of(host, anonymous=True).get("/static/greeter/link.txt").status_code == 404
+
+
+@pytest.mark.parametrize("name", [".env", ".git/config", "deep/.hidden/file.css"])
+def test_what_begins_with_a_dot_is_not_served(make_host, client_of, tmp_path: Path, name: str):
+    host = make_host("good")
+    file = tmp_path / "plugins/greeter/static" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("private")
+    assert client_of(host, anonymous=True).get(f"/static/greeter/{name}").status_code == 404

@@ -53,3 +53,18 @@ def test_nobody_takes_a_name_that_belongs_to_another(templates: Templates, name:
     templates.add_filter("shop", "money", str)
     with pytest.raises(ValueError, match=f"thief cannot add '{name}' to the templates: it belongs to"):
         templates.add_filter("thief", name, repr)
+
+
+def test_a_filter_and_a_global_of_one_name_may_have_different_owners(templates: Templates):
+    templates.add_filter("shop", "money", str)
+    templates.add_global("bank", "money", 5)
+    templates.add_global("bank", "money", 6)
+    templates.remove_owner("shop")
+    assert "money" not in templates.env.filters
+    assert templates.env.globals["money"] == 6
+
+
+def test_a_name_that_is_set_again_and_again_is_remembered_once(templates: Templates):
+    for number in range(3):
+        templates.add_global("shop", "count", number)
+    assert len(templates._additions) == 1

@@ -1,5 +1,6 @@
 """The event bus: who listens to what, by owner."""
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,38 +37,42 @@ class EventBus:
     def __init__(self) -> None:
         self._subscriptions: tuple[Subscription, ...] = ()
         self._ready: Event | None = None
+        self._lock = threading.Lock()  # never held while a listener runs
 
     def on(self, name: str, listener: Listener, owner: str = "application") -> None:
         """Calls `listener` on each event of that name; for `plugbay.ready`, also if it is already past."""
         subscription = Subscription(name, listener, owner)
-        self._subscriptions = (*self._subscriptions, subscription)
-        if self._ready and name == self._ready.name:
-            self._call(subscription, self._ready)
+        with self._lock:
+            self._subscriptions = (*self._subscriptions, subscription)
+            past = self._ready
+        if past and name == past.name:
+            self._call(subscription, past)
 
     def emit(self, name: str, /, **data: Any) -> None:
         """Tells all listeners; the names that begin with `plugbay.` are the host's own."""
         if name.startswith(RESERVED):
             raise ReservedEvent(name=name)
-        self._tell(Event(name, data))
+        self._tell(Event(name, data), self._subscriptions)
 
     def emit_lifecycle(self, name: str, /, **data: Any) -> None:
         """For the host alone: emits `plugbay.<name>`."""
         event = Event(RESERVED + name, data)
-        if name == "ready":
-            self._ready = event
-        elif name == "stopping":
-            self._ready = None
-        self._tell(event)
+        with self._lock:
+            if name in ("ready", "stopping"):
+                self._ready = event if name == "ready" else None
+            listening = self._subscriptions
+        self._tell(event, listening)
 
     def of_owner(self, owner: str) -> list[str]:
         """The names of the events that an owner listens to."""
         return sorted({sub.event for sub in self._subscriptions if sub.owner == owner})
 
     def remove_owner(self, owner: str) -> None:
-        self._subscriptions = tuple(sub for sub in self._subscriptions if sub.owner != owner)
+        with self._lock:
+            self._subscriptions = tuple(sub for sub in self._subscriptions if sub.owner != owner)
 
-    def _tell(self, event: Event) -> None:
-        for subscription in self._subscriptions:
+    def _tell(self, event: Event, listening: tuple[Subscription, ...]) -> None:
+        for subscription in listening:
             if subscription.event == event.name:
                 self._call(subscription, event)
 

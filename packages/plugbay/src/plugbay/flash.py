@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 COOKIE = "plugbay_flash"
 MAX_AGE_S = 60  # a message that is not shown by then has lost its context
-MAX_MESSAGES = 5  # all of them must fit into one cookie of 4 kB
-MAX_TEXT = 500
+MAX_MESSAGES = 5
+MAX_TEXT = 480  # bytes, of which JSON may make six each
+MAX_COOKIE = 4000  # bytes: browsers drop a cookie of more than 4,096
 
 Level = Literal["success", "info", "warning", "error"]
 
@@ -58,7 +59,8 @@ class FlashMiddleware:
         async def send_with_cookie(message: "Message") -> None:
             if message["type"] == "http.response.start":
                 if box["out"]:
-                    message["headers"] = [*message.get("headers", []), self._set(scope, arrived + box["out"])]
+                    waiting = [*box["in"], *box["out"]]
+                    message["headers"] = [*message.get("headers", []), self._set(scope, waiting)]
                 elif box["taken"] and arrived:
                     message["headers"] = [*message.get("headers", []), self._set(scope, [])]
             await send(message)
@@ -74,9 +76,14 @@ class FlashMiddleware:
 
 
 def encode(messages: list[FlashMessage], secret: bytes) -> str:
-    short = [asdict(message) | {"text": message.text[:MAX_TEXT]} for message in messages[-MAX_MESSAGES:]]
-    body = base64.urlsafe_b64encode(json.dumps(short).encode()).decode()
-    return f"{body}.{_sign(body, secret)}"
+    """The cookie's value; when there is too much to say, the oldest messages give way."""
+    kept = [asdict(message) | {"text": _short(message.text)} for message in messages[-MAX_MESSAGES:]]
+    while True:
+        body = base64.urlsafe_b64encode(json.dumps(kept, ensure_ascii=False).encode()).decode()
+        value = f"{body}.{_sign(body, secret)}"
+        if len(COOKIE) + len(value) < MAX_COOKIE or len(kept) < 2:
+            return value
+        del kept[0]
 
 
 def decode(value: str, secret: bytes) -> list[FlashMessage]:
@@ -98,6 +105,10 @@ def read_cookie(scope: "Scope", secret: bytes) -> list[FlashMessage]:
 
             return decode(cookie_parser(value.decode("latin-1")).get(COOKIE, ""), secret)
     return []
+
+
+def _short(text: str) -> str:
+    return text.encode(errors="replace")[:MAX_TEXT].decode(errors="ignore")
 
 
 def _sign(body: str, secret: bytes) -> str:

@@ -1,5 +1,6 @@
 """GET /healthz says that the process is alive, GET /readyz that it can do its work."""
 
+import threading
 from collections.abc import Callable
 
 from fastapi import APIRouter
@@ -17,22 +18,28 @@ class HealthRegistry:
 
     def __init__(self) -> None:
         self._checks: tuple[tuple[str, Check], ...] = ()
+        self._lock = threading.Lock()
 
     def add(self, owner: str, check: Check) -> None:
-        self._checks = (*self._checks, (owner, check))
+        with self._lock:
+            self._checks = (*self._checks, (owner, check))
 
     def remove_owner(self, owner: str) -> None:
-        self._checks = tuple(item for item in self._checks if item[0] != owner)
+        with self._lock:
+            self._checks = tuple(item for item in self._checks if item[0] != owner)
 
     def problems(self) -> dict[str, str]:
         """What is not ready, by owner."""
-        found = {owner: self._ask(owner, check) for owner, check in self._checks}
-        return {owner: problem for owner, problem in found.items() if problem}
+        found: dict[str, str] = {}
+        for owner, check in self._checks:
+            if problem := self._ask(owner, check):
+                found[owner] = f"{found[owner]}; {problem}" if owner in found else problem
+        return found
 
     def _ask(self, owner: str, check: Check) -> str | None:
         try:
             return check()
-        except Exception:
+        except (Exception, SystemExit):
             log.exception("health_check_failed", owner=owner)
             return "its health check failed; the log says why"
 

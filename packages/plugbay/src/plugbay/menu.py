@@ -1,5 +1,6 @@
 """The menu: entries by owner, and what an admin changed about them."""
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -76,6 +77,7 @@ class MenuManager:
         self._save_overrides = save_overrides
         self._show_empty = show_empty
         self._entries: tuple[MenuEntry, ...] = ()
+        self._lock = threading.Lock()
 
     def add(
         self,
@@ -91,13 +93,16 @@ class MenuManager:
         """Adds an entry for visitors with `role`; lower positions come first, then the order of adding."""
         if menu_type not in TYPES:
             raise ValueError(f"menu_type must be one of {', '.join(TYPES)}; not {menu_type!r}")
-        self._entries = (*self._entries, MenuEntry(owner, label, url, icon, menu_type, role, position))
+        entry = MenuEntry(owner, label, url, icon, menu_type, role, position)
+        with self._lock:
+            self._entries = (*self._entries, entry)
 
     def of_owner(self, owner: str) -> list[MenuEntry]:
         return [entry for entry in self._entries if entry.owner == owner]
 
     def remove_owner(self, owner: str) -> None:
-        self._entries = tuple(entry for entry in self._entries if entry.owner != owner)
+        with self._lock:
+            self._entries = tuple(entry for entry in self._entries if entry.owner != owner)
 
     def all_entries(self) -> list[MenuEntry]:
         """Every entry as the admin sees it: overrides applied, hidden ones included."""

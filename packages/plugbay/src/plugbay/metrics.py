@@ -1,5 +1,6 @@
 """GET /metrics: each owner adds text that is ready to be sent."""
 
+import threading
 from collections.abc import Callable
 
 from fastapi import APIRouter, Response
@@ -16,24 +17,27 @@ class MetricsRegistry:
 
     def __init__(self) -> None:
         self._sources: tuple[tuple[str, Callable[[], str]], ...] = ()
+        self._lock = threading.Lock()
 
     def add(self, owner: str, text: Callable[[], str]) -> None:
         """Adds a callable that returns exposition text, each line ended."""
-        self._sources = (*self._sources, (owner, text))
+        with self._lock:
+            self._sources = (*self._sources, (owner, text))
 
     def of_owner(self, owner: str) -> int:
         """How many texts an owner contributes."""
         return sum(1 for name, _ in self._sources if name == owner)
 
     def remove_owner(self, owner: str) -> None:
-        self._sources = tuple(item for item in self._sources if item[0] != owner)
+        with self._lock:
+            self._sources = tuple(item for item in self._sources if item[0] != owner)
 
     def exposition(self) -> str:
         return "".join(self._text_of(owner, text) for owner, text in self._sources)
 
     def _text_of(self, owner: str, text: Callable[[], str]) -> str:
         try:
-            part = text()
+            part = text().encode(errors="replace").decode()
         except (Exception, SystemExit):
             log.exception("metrics_failed", owner=owner)
             return ""

@@ -45,7 +45,7 @@ class StaticFiles:
     def find(self, owner: str, path: str) -> Path | None:
         """The file, if there is one below the owner's folder; a symlink out of it is not followed."""
         folder = self._folders.get(owner)
-        if folder is None or "\0" in path:
+        if folder is None or "\0" in path or "/." in f"/{path}":  # what begins with a dot is private
             return None
         try:
             file = (folder / path).resolve()

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, StreamingResponse
 from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader
+
+Table = Literal["filters", "globals"]
 
 HOST_TEMPLATES = Path(__file__).parent / "templates"
 
@@ -15,8 +17,8 @@ HOST_TEMPLATES = Path(__file__).parent / "templates"
 @dataclass(frozen=True)
 class _Addition:
     owner: str
+    table: Table
     name: str
-    value: Any
 
 
 class Templates:
@@ -35,18 +37,16 @@ class Templates:
 
     def add_filter(self, owner: str, name: str, function: Callable[..., Any]) -> None:
         """A filter for all templates, taken back when its owner goes."""
-        self._add(self.env.filters, owner, name, function)
+        self._add("filters", owner, name, function)
 
     def add_global(self, owner: str, name: str, value: Any) -> None:
         """A name for all templates, taken back when its owner goes."""
-        self._add(self.env.globals, owner, name, value)
+        self._add("globals", owner, name, value)
 
     def remove_owner(self, owner: str) -> None:
-        for table in (self.env.filters, self.env.globals):
-            for addition in [item for item in self._additions if item.owner == owner]:
-                if table.get(addition.name) is addition.value:
-                    del table[addition.name]
-        self._additions = [item for item in self._additions if item.owner != owner]
+        for addition in [item for item in self._additions if item.owner == owner]:
+            getattr(self.env, addition.table).pop(addition.name, None)
+            self._additions.remove(addition)
 
     def render(self, name: str, /, **context: Any) -> str:
         """The text of a template with just this context."""
@@ -75,9 +75,15 @@ class Templates:
             self.env.get_template(name).generate(page), headers=headers, media_type="text/html"
         )
 
-    def _add(self, table: Any, owner: str, name: str, value: Any) -> None:
-        holder = next((item.owner for item in self._additions if item.name == name), "Jinja")
-        if name in table and holder != owner:
-            raise ValueError(f"{owner} cannot add {name!r} to the templates: it belongs to {holder}")
-        table[name] = value
-        self._additions.append(_Addition(owner, name, value))
+    def _add(self, table: Table, owner: str, name: str, value: Any) -> None:
+        values, addition = getattr(self.env, table), _Addition(owner, table, name)
+        if addition not in self._additions:
+            if name in values:
+                holder = self._holder(table, name)
+                raise ValueError(f"{owner} cannot add {name!r} to the templates: it belongs to {holder}")
+            self._additions.append(addition)
+        values[name] = value
+
+    def _holder(self, table: Table, name: str) -> str:
+        held = (item.owner for item in self._additions if (item.table, item.name) == (table, name))
+        return next(held, "Jinja")
