@@ -48,7 +48,7 @@ def test_a_base_url_that_is_no_path_is_refused_by_the_variables_name(path: str):
 
 def test_a_bad_boolean_is_named_with_value_and_rule():
     with pytest.raises(
-        InvalidConfig, match="PLUGBAY_ADMIN_ENABLED has the value 'perhaps', which is not valid: .*bool"
+        InvalidConfig, match=r"PLUGBAY_ADMIN_ENABLED has the value 'perhaps', which is not valid: .*bool"
     ):
         load_config(None, {"PLUGBAY_ADMIN_ENABLED": "perhaps"})
 

@@ -42,7 +42,7 @@ def test_a_symlinked_folder_is_a_plugin_too(tmp_path: Path):
     assert [source.name for source in find_in_folder(tmp_path / "plugins", "plugin")] == ["linked"]
 
 
-@pytest.mark.parametrize("name", ["a" * 41, "..", "../x", "a/b", "Upper", "1st", "a-b", "", "ä", "a.b", "a\n"])
+@pytest.mark.parametrize("name", ["a" * 41, "..", "../x", "a/b", "Upper", "1st", "a-b", "", "ä", "a\n"])
 def test_names_that_could_mean_something_else_are_not_valid(name: str):
     assert not is_valid_name(name)
 
@@ -72,7 +72,7 @@ def test_a_failed_import_leaves_nothing_behind(tmp_path: Path):
 
 def test_two_classes_are_one_too_many(tmp_path: Path):
     source = write(tmp_path / "twins", "plugin.py", CODE.format(name="One") + CODE.format(name="Two"))
-    with pytest.raises(PluginRefused, match="exactly one subclass of plugbay.BaseModule; found: One, Two"):
+    with pytest.raises(PluginRefused, match=r"exactly one subclass of .*; found: One, Two"):
         import_plugin(source)
 
 

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from plugbay import BaseModule, InvalidConfig
 from plugbay.errors import UnknownPlugin
 
+PLUGIN = "from plugbay import BaseModule\nclass X(BaseModule):\n    {field}\n    def on_load(self): pass\n"
 STATES_OF_THE_BROKEN = {
     "Bad-Name": ("refused", "a plugin's name is at most 40 lower-case letters"),
     "bad_migration": ("failed", "bad_migration"),
@@ -147,7 +148,7 @@ def test_of_two_plugins_of_one_name_the_plugin_folder_wins_and_both_are_named(ma
 
 
 def test_an_own_name_wins_over_the_folder_also_when_the_plugin_is_disabled(make_host, tmp_path: Path):
-    code = "from plugbay import BaseModule\nclass X(BaseModule):\n    module_name = 'own'\n    def on_load(self): pass\n"
+    code = PLUGIN.format(field="module_name = 'own'")
     (tmp_path / "plugins/folder").mkdir(parents=True)
     (tmp_path / "plugins/folder/__init__.py").write_text(code)
     host = make_host()
@@ -283,8 +284,8 @@ def test_a_secret_setting_is_encrypted_in_the_store(make_host):
 def test_a_plugin_that_fails_in_its_last_hook_takes_its_dependents_with_it(make_host, tmp_path: Path):
     make = tmp_path / "plugins/leans"
     make.mkdir(parents=True)
-    code = "from plugbay import BaseModule\nclass X(BaseModule):\n    depends_on = {'raises_in_on_load_complete': ''}\n"
-    (make / "plugin.py").write_text(code + "    def on_load(self): pass\n")
+    code = PLUGIN.format(field="depends_on = {'raises_in_on_load_complete': ''}")
+    (make / "plugin.py").write_text(code)
     plugin = make_host("broken").modules.get("leans")
     assert (plugin.state.value, plugin.reason) == (
         "refused",

@@ -65,12 +65,12 @@ def test_a_sub_path_of_a_reverse_proxy_is_honoured(tmp_path: Path):
 
 
 def test_two_servers_on_one_store_share_users_and_sessions(tmp_path: Path):
-    data = str(tmp_path / "data")
-    with serving(tmp_path, "--data-dir", data) as first:
-        with httpx2.Client(base_url=first.url) as client, serving(tmp_path, "--data-dir", data) as second:
-            csrf_login(client)
-            cookies = dict(client.cookies)
-            assert (
-                httpx2.get(f"{second.url}/account", cookies=cookies, follow_redirects=False).status_code
-                == 200
-            )
+    with (
+        serving(tmp_path) as first,
+        serving(tmp_path) as second,
+        httpx2.Client(base_url=first.url) as client,
+    ):
+        csrf_login(client)
+        cookies = dict(client.cookies)
+        answer = httpx2.get(f"{second.url}/account", cookies=cookies, follow_redirects=False)
+        assert answer.status_code == 200

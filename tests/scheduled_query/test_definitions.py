@@ -132,7 +132,8 @@ def test_a_page_is_a_part_with_the_total_of_all(zoo, definitions):
 
 def test_counts_and_loads(zoo, definitions):
     assert definitions.counts() == {"all": 3, "enabled": 2, "failing": 0}
-    assert {name: loads.total() for name, loads in definitions.loads("UTC").items()} == {"shop": 1, "other": 1}
+    loads = definitions.loads("UTC")
+    assert {name: of_source.total() for name, of_source in loads.items()} == {"shop": 1, "other": 1}
 
 
 def test_all_are_read_in_steps(zoo, definitions, monkeypatch):

@@ -11,6 +11,9 @@ from plugbay_scheduled_query.repository.histories import Histories, HistoryFilte
 from plugbay_scheduled_query.repository.recording import Keeping
 
 
+KEEP_ALL = Keeping()
+
+
 @pytest.fixture
 def histories(store) -> Histories:
     return Histories(store)
@@ -20,7 +23,7 @@ def histories(store) -> Histories:
 def run(claims, recording, finished, clock):
     """Runs a query once from claim to record."""
 
-    def once(query, status="success", keeping=Keeping(), **fields):
+    def once(query, status="success", keeping=KEEP_ALL, **fields):
         claimed, _ = claims.start_now(query.id, "ada")
         (recorded,) = recording.record([finished(claimed, status, **fields)], clock.now(), keeping)
         clock.advance(1)

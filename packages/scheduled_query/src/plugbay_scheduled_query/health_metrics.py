@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from plugbay import Clock, Store
@@ -53,8 +54,8 @@ class HealthMetrics:
     def _lanes(self) -> list[str]:
         now = self._clock.now()
         with self._store.connect() as connection:
-            due = {name: (count, oldest) for name, count, oldest in connection.execute(_BACKLOG, {"now": now})}
-            busy = {name: _is_busy(run_id, free_at, now) for name, run_id, free_at in connection.execute(_LANES)}
+            due = {name: rest for name, *rest in connection.execute(_BACKLOG, {"now": now})}
+            busy = {row.name: _is_busy(row, now) for row in connection.execute(_LANES)}
         waiting = {name: float(due[name][0]) if name in due else 0.0 for name in busy}
         oldest = {name: _age(due[name][1], now) if name in due else 0.0 for name in busy}
         return [
@@ -64,8 +65,8 @@ class HealthMetrics:
         ]
 
 
-def _is_busy(run_id: int | None, free_at: datetime | None, now: datetime) -> float:
-    return float(run_id is not None or (free_at is not None and free_at > now))
+def _is_busy(lane: Any, now: datetime) -> float:
+    return float(lane.run_id is not None or (lane.free_at is not None and lane.free_at > now))
 
 
 def _age(moment: datetime, now: datetime) -> float:

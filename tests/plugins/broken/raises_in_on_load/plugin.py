@@ -5,7 +5,4 @@ class Raises(BaseModule):
     module_menu_name = "Raises"
 
     def on_load(self):
-        pass
-
-    def on_load(self):
         raise RuntimeError("<b>no</b> luck in on_load")
