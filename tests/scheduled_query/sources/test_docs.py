@@ -1,0 +1,37 @@
+"""The page on data sources keeps its word."""
+
+import re
+from pathlib import Path
+
+import pytest
+from plugbay_scheduled_query.sources import source
+from plugbay_scheduled_query.sources.dialects import mysql_account, postgresql_account
+from plugbay_scheduled_query.sources.results import Caps
+from plugbay_scheduled_query.sources.url import parse_url
+
+PAGE = (Path(__file__).parents[3] / "docs/data-sources.md").read_text()
+
+
+@pytest.mark.parametrize("url", re.findall(r"^\w+://\S+$", PAGE, re.MULTILINE))
+def test_every_url_on_the_page_is_one(url: str):
+    parts = parse_url(url)
+    assert source.dialect_of(parts.scheme) != source.UNGUARDED
+    known = source._LIBPQ_OPTIONS | source._MYSQL_OPTIONS
+    assert {name for name, _ in parts.options} <= known
+
+
+def test_every_option_of_a_url_is_on_the_page():
+    for name in source._LIBPQ_OPTIONS | source._MYSQL_OPTIONS:
+        assert f"`{name}`" in PAGE or f"?{name}=" in PAGE, name
+
+
+def test_the_statements_on_the_page_are_those_of_the_self_test():
+    assert f"CREATE ROLE {postgresql_account.READER} LOGIN" in PAGE
+    for statement in mysql_account._reader_statements("shop"):
+        assert statement in PAGE
+
+
+def test_the_limits_on_the_page_are_those_of_the_code():
+    caps = Caps()
+    assert f"{caps.rows:,} · {caps.columns:,} · {caps.cell_bytes // 1024} kB · " in PAGE
+    assert f"{caps.result_bytes // 1_000_000} MB" in PAGE
