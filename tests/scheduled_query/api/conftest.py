@@ -3,11 +3,12 @@
 import itertools
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import postgres
 import pytest
 from fakes import FakeClock
 from fastapi import FastAPI
@@ -149,7 +150,14 @@ def service(quiet: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         yield running
 
 
-@pytest.fixture
-def make_service(quiet: None, tmp_path: Path) -> Callable[..., Any]:
-    """A service with a configuration of its own."""
-    return lambda **config: running_service(tmp_path, **config)
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def service_on_both(
+    request: pytest.FixtureRequest, quiet: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """The same, once with its store on each database."""
+    with ExitStack() as stack:
+        config = {}
+        if request.param == "postgresql":
+            server = request.getfixturevalue("postgres_server")
+            config["database_url"] = stack.enter_context(postgres.database(server))
+        yield stack.enter_context(running_service(tmp_path_factory.mktemp("service"), **config))

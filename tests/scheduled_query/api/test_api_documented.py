@@ -1,0 +1,90 @@
+"""OpenAPI and the docs say what the API does: every route, and the shape of real answers."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plugbay_scheduled_query.api import schemas
+from pydantic import BaseModel
+
+DOCS = Path(__file__).parents[3] / "docs" / "api.md"
+
+
+@pytest.fixture(scope="module")
+def openapi(service) -> dict[str, Any]:
+    return service.host.app.openapi()
+
+
+@pytest.fixture(scope="module")
+def operations(openapi) -> dict[str, dict[str, Any]]:
+    return {
+        f"{method.upper()} {path}": operation
+        for path, methods in openapi["paths"].items()
+        if path.startswith("/api/")
+        for method, operation in methods.items()
+    }
+
+
+def test_every_endpoint_has_a_summary_a_description_a_tag_and_a_login(operations):
+    assert len(operations) == 23
+    for name, operation in operations.items():
+        assert operation["summary"], name
+        assert operation["description"], name
+        assert operation["tags"], name
+        assert operation["security"], name
+
+
+def test_every_answer_is_documented(operations):
+    for name, operation in operations.items():
+        [good] = [code for code in operation["responses"] if code < "400"]
+        content = operation["responses"][good].get("content")
+        assert content or good in ("204", "303"), name
+        assert {"401", "403"} <= operation["responses"].keys(), name
+        if "{" in name:
+            assert {"404", "422"} <= operation["responses"].keys(), name
+
+
+def test_every_body_has_an_example(operations):
+    for name, operation in operations.items():
+        if "requestBody" in operation:
+            schema = operation["requestBody"]["content"]["application/json"]["schema"]
+            assert schema["examples"], name
+            assert schema["properties"], name
+
+
+def matches(model: type[BaseModel], answer: dict[str, Any]) -> None:
+    """The answer fits the model, and has no field that the model does not know."""
+    model.model_validate(answer, strict=True)
+    known = {field.alias or name for name, field in model.model_fields.items()}
+    assert answer.keys() <= known
+
+
+def test_real_answers_have_the_documented_shape(service):
+    made = service.create(
+        "SELECT 3 AS n", monitor_metric_config={"metric_name": "documented", "labels": {"a": "b"}}
+    )
+    matches(schemas.SavedQuery, made)
+    ran = service.run(made["id"])
+    matches(schemas.RunAnswer, ran)
+    matches(schemas.HistoryItem, ran["execution"])
+    viewer, path = service.viewer, f"/api/scheduled-queries/{made['id']}"
+    matches(schemas.QueryDetails, viewer.get(path).json())
+    matches(schemas.QueryPage, viewer.get("/api/scheduled-queries").json())
+    matches(schemas.QuerySummary, viewer.get("/api/scheduled-queries").json()["data"][0])
+    matches(schemas.HistoryPage, viewer.get(f"/api/execution-history/{made['id']}").json())
+    matches(schemas.ExecutionDetails, viewer.get(f"/api/executions/{ran['execution']['id']}").json())
+    matches(schemas.ResultAnswer, viewer.get(f"/api/results/{made['id']}.json").json())
+    matches(schemas.CronAnswer, viewer.get("/api/cron", params={"expression": "@daily"}).json())
+    matches(schemas.TryAnswer, service.editor.post("/api/try", json={"query": "SELECT 1"}).json())
+    matches(schemas.SourceAnswer, service.admin.get("/api/data-sources/1").json())
+    matches(schemas.SourceList, viewer.get("/api/data-sources").json())
+    matches(schemas.TestAnswer, service.admin.post("/api/data-sources/1/test").json())
+    matches(schemas.SchemaAnswer, service.editor.get("/api/data-sources/1/schema").json())
+    matches(schemas.Problem, viewer.get("/api/scheduled-queries/999999").json())
+
+
+def test_the_docs_tell_every_endpoint_and_no_other(operations):
+    told = re.findall(r"^#+ `?([A-Z]+ /api/[^\s`]+)`?", DOCS.read_text(), re.MULTILINE)
+    simple = {re.sub(r"\{[a-z_]+\}", "{id}", name) for name in operations}
+    assert {re.sub(r"\{[a-z_]+\}", "{id}", name) for name in told} == simple
