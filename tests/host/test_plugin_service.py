@@ -32,11 +32,9 @@ def test_enabling_what_cannot_load_says_why(make_host):
     "operation", ["enable_plugin", "disable_plugin", "install_module_requirements", "remove_plugin"]
 )
 def test_an_unknown_plugin_is_unknown_to_each_operation(make_host, operation: str):
-    try:
-        answer = getattr(PluginService, operation)("nobody", make_host())
-    except UnknownPlugin as error:
-        answer = FlashMessage(str(error), "error")
-    assert answer == FlashMessage("There is no plugin named 'nobody'.", "error")
+    host = make_host()
+    with pytest.raises(UnknownPlugin, match="There is no plugin named 'nobody'"):
+        getattr(PluginService, operation)("nobody", host)
 
 
 def test_removing_deletes_the_folder_and_leads_back_to_the_list(make_host, tmp_path: Path):

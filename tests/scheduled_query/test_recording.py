@@ -10,7 +10,6 @@ from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.histories import Histories, HistoryFilter
 from plugbay_scheduled_query.repository.recording import Keeping
 
-
 KEEP_ALL = Keeping()
 
 

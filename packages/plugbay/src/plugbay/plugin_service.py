@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from packaging.requirements import Requirement
 
 from plugbay import requirements
-from plugbay.errors import PlugbayError
+from plugbay.errors import PlugbayError, PluginRefused
 from plugbay.flash import FlashMessage
 from plugbay.logs import get_logger
 from plugbay.plugin import Plugin
@@ -38,7 +38,7 @@ class PluginService:
         """Disables the plugin and takes back all it contributed; its tables stay."""
         try:
             fast_pluggy.modules.disable(plugin_name)
-        except PlugbayError as error:
+        except PluginRefused as error:
             return FlashMessage(f"{error}.", "error")
         return FlashMessage(f"{plugin_name} is disabled. Its tables stay in the store.")
 
@@ -47,8 +47,9 @@ class PluginService:
         module_name: str, fast_pluggy: "Plugbay", on_line: Callable[[str], None] | None = None
     ) -> FlashMessage:
         """Installs what the plugin declares and this Python lacks."""
+        plugin = fast_pluggy.modules.get(module_name)
         try:
-            lacking = requirements.missing(declared_requirements(fast_pluggy.modules.get(module_name)))
+            lacking = requirements.missing(declared_requirements(plugin))
             if not lacking:
                 return FlashMessage(f"{module_name} has all that it needs.", "info")
             requirements.install(lacking, on_line)
