@@ -12,6 +12,7 @@ from plugbay_scheduled_query.core.schedule import BadCron, parse
 from plugbay_scheduled_query.core.timezones import UnknownTimezone, zone
 
 EXAMPLE_VALUE = 42.0
+NOT_TYPED = ("csrf_token", "query_id", "version")
 NEXT_RUNS = 5
 SCHEDULES = (
     ("* * * * *", "every minute"),
@@ -64,7 +65,7 @@ def metric_preview(form: Mapping[str, str], value: float | None = None) -> dict[
 
 def differences(typed: Mapping[str, str], stored: Mapping[str, str]) -> list[dict[str, Any]]:
     """Where what somebody typed is not what another one saved meanwhile."""
-    names = [name for name in stored.keys() | typed.keys() if name not in ("csrf_token", "version")]
+    names = [name for name in stored.keys() | typed.keys() if name not in NOT_TYPED]
     changed = [name for name in sorted(names) if _plain(typed.get(name)) != _plain(stored.get(name))]
     return [{"name": name, "mine": typed.get(name, ""), "theirs": stored.get(name, "")} for name in changed]
 

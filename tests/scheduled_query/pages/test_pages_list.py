@@ -1,0 +1,172 @@
+"""The list of queries through HTTP: what it shows, how it is filtered, and how it refreshes."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from scheduled_query.api.conftest import FOREVER, Service
+from scheduled_query.pages.reading import Element, read
+
+LIST = "/scheduled_query/"
+
+
+def row(page: Element, query_id: int) -> Element:
+    return page.first("tr", id=f"q-{query_id}")
+
+
+def names(page: Element) -> list[str]:
+    return [link.text for link in page.all("a", **{"class": "sq-name"})]
+
+
+def test_a_row_tells_all_that_matters(service: Service):
+    made = service.create("SELECT total FROM orders\nWHERE region = 'eu'", cron_schedule="*/5 * * * *")
+    service.run(made["id"])
+    told = row(read(service.editor.get(LIST, params={"search": made["name"]}).text), made["id"]).text
+    for words in (made["name"], "SELECT total FROM orders", "every 5 minutes", "success", "Run now"):
+        assert words in told
+    assert "WHERE" not in told
+
+
+def test_the_counters_count(service: Service):
+    before = re.findall(r"<strong>([\d,]+)</strong>", service.viewer.get(LIST).text)
+    failing = service.create("SELECT * FROM nowhere")
+    service.run(failing["id"])
+    service.create(enabled=False)
+    after = re.findall(r"<strong>([\d,]+)</strong>", service.viewer.get(LIST).text)
+    assert int(after[0]) == int(before[0]) + 2
+    assert int(after[1]) == int(before[1]) + 1
+
+
+def test_the_next_due_query_is_named(service: Service):
+    made = service.create(cron_schedule="* * * * *", name=service.unique("Due first"))
+    assert made["name"] in read(service.viewer.get(LIST).text).first("div", id="counters").text
+    service.editor.delete(f"/api/scheduled-queries/{made['id']}")
+
+
+def test_how_full_each_source_is_stands_at_the_top(service: Service):
+    service.create(cron_schedule="* * * * *")
+    service.parts.capacities.forget()
+    counters = read(service.viewer.get(LIST).text).first("div", id="counters")
+    assert re.search(r"shop \d+ %", counters.text)
+
+
+@pytest.mark.parametrize("role", ["editor", "viewer"])
+def test_viewers_see_no_button_that_they_may_not_press(service: Service, role: str):
+    made = service.create()
+    page = read(getattr(service, role).get(LIST, params={"search": made["name"]}).text)
+    buttons = row(page, made["id"]).all("button")
+    assert bool(buttons) == (role == "editor")
+    assert ("New query" in page.text) == (role == "editor")
+
+
+def test_search_looks_at_name_sql_tags_and_source(service: Service):
+    word = service.unique("needle").replace(" ", "")
+    by_name = service.create(name=f"A {word}")
+    by_sql = service.create(f"SELECT 1 AS {word}")
+    by_tag = service.create(tags=[word])
+    service.create()
+    found = names(read(service.viewer.get(LIST, params={"search": word.upper()}).text))
+    assert sorted(found) == sorted([by_name["name"], by_sql["name"], by_tag["name"]])
+
+
+def test_filters_are_kept_in_the_page(service: Service):
+    page = read(service.viewer.get(LIST, params={"search": "abc", "status": "failing", "sort": "name"}).text)
+    assert page.first("input", name="search").attributes["value"] == "abc"
+    assert "selected" in page.first("option", value="failing").attributes
+
+
+def test_only_the_asked_state_is_shown(service: Service):
+    tag = service.unique("state").replace(" ", "-")
+    on = service.create(tags=[tag])
+    off = service.create(tags=[tag], enabled=False)
+    bad = service.create("SELECT * FROM nowhere", tags=[tag])
+    service.run(bad["id"])
+
+    def shown(status: str) -> set[str]:
+        return set(names(read(service.viewer.get(LIST, params={"tag": tag, "status": status}).text)))
+
+    assert shown("all") == {on["name"], off["name"], bad["name"]}
+    assert shown("enabled") == {on["name"], bad["name"]}
+    assert shown("disabled") == {off["name"]}
+    assert shown("failing") == {bad["name"]}
+    assert shown("running") == set()
+    assert shown("nonsense") == shown("all")
+
+
+def test_a_column_sorts_both_ways(service: Service):
+    tag = service.unique("sort").replace(" ", "-")
+    for name in ("b", "A", "c"):
+        service.create(name=f"{name} {tag}", tags=[tag])
+    up = read(service.viewer.get(LIST, params={"tag": tag, "sort": "name"}).text)
+    assert [name[0] for name in names(up)] == ["A", "b", "c"]
+    head = next(th for th in up.all("th") if th.text == "Query")
+    assert head.attributes["aria-sort"] == "ascending"
+    down = service.viewer.get(LIST + head.first("a").attributes["href"].removeprefix(LIST))
+    assert [name[0] for name in names(read(down.text))] == ["c", "b", "A"]
+
+
+def test_pages_have_fifty_rows_and_one_past_the_end_is_the_last(service: Service):
+    tag = service.unique("many").replace(" ", "-")
+    for number in range(52):
+        service.create(name=f"{tag} {number:02d}", tags=[tag])
+    first = read(service.viewer.get(LIST, params={"tag": tag}).text)
+    assert len(names(first)) == 50
+    assert "1–50 of 52 queries" in first.text
+    for page in ("2", "999", "100000"):
+        assert len(names(read(service.viewer.get(LIST, params={"tag": tag, "page": page}).text))) == 2
+
+
+@pytest.mark.parametrize(
+    "params", [{"page": "0"}, {"page": "-1"}, {"page": "x"}, {"page": "9" * 30}, {"sort": "id; drop"}]
+)
+def test_nonsense_in_the_address_shows_the_first_page(service: Service, params: dict[str, str]):
+    assert service.viewer.get(LIST, params=params).status_code == 200
+
+
+def test_nothing_found_offers_to_show_all(service: Service):
+    page = read(service.viewer.get(LIST, params={"search": "no query is called like this"}).text)
+    assert "No query matches" in page.text
+    assert "Show all queries" in page.text
+
+
+def test_a_refresh_without_news_sends_nothing(service: Service):
+    made = service.create()
+    page = read(service.viewer.get(LIST, params={"search": made["name"]}).text)
+    address = page.first("div", id="live").attributes["hx-get"]
+    assert service.viewer.get(address).status_code == 204
+    service.run(made["id"])
+    news = service.viewer.get(address)
+    assert news.status_code == 200
+    assert "success" in row(read(news.text), made["id"]).text
+    assert read(news.text).first("div", id="counters").attributes["hx-swap-oob"] == "true"
+
+
+def test_a_running_query_shows_how_far_it_is_and_asks_again_each_second(service: Service):
+    made = service.create(FOREVER, timeout=60)
+    service.editor.post(f"/api/run-now/{made['id']}?wait=0")
+    shown = read(service.editor.get(f"/scheduled_query/row/{made['id']}").text)
+    assert row(shown, made["id"]).attributes["hx-trigger"] == "every 1s"
+    assert shown.first("progress").attributes["max"] == "60"
+    assert "Cancel" in shown.text
+    service.editor.post(f"/api/cancel/{made['id']}")
+    service.run(made["id"], wait=0)
+    service.editor.post(f"/api/cancel/{made['id']}")
+
+
+def test_a_query_that_is_due_and_cannot_start_yet_waits(service: Service):
+    made = service.create(cron_schedule="* * * * *")
+    service.clock.advance(61)
+    shown = read(service.viewer.get(f"/scheduled_query/row/{made['id']}").text)
+    assert "waiting" in shown.text
+    service.editor.delete(f"/api/scheduled-queries/{made['id']}")
+
+
+def test_a_run_far_away_is_told_in_days(service: Service):
+    made = service.create()
+    due = service.parts.definitions.get(made["id"])
+    assert due
+    assert due.next_run_at
+    assert due.next_run_at - service.clock.now() > timedelta(days=2)
+    assert re.search(
+        r"in \d+ (d|mo)", read(service.viewer.get(f"/scheduled_query/row/{made['id']}").text).text
+    )
