@@ -61,3 +61,8 @@ def test_an_unknown_keyword_is_refused():
 def test_secrets_are_not_shown():
     config = load_config(None, {"PLUGBAY_DATABASE_URL": "postgresql://u:hunter2@h/d"})
     assert "hunter2" not in repr(config)
+
+
+@pytest.mark.parametrize(("field", "default"), SPECIFIED.items())
+def test_none_for_a_specified_field_is_its_default(field: str, default: object):
+    assert getattr(load_config({field: None}, {}), field) == default

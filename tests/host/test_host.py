@@ -12,6 +12,8 @@ from plugbay import Plugbay
 from plugbay.application import create_app
 from plugbay.errors import KeyRefused
 
+PASSWORD = "correct horse battery staple"  # of the admin that make_host makes
+
 
 def test_the_folders_default_to_plugins_and_domains_below_the_root(make_host, tmp_path: Path):
     host = make_host()
@@ -228,7 +230,54 @@ def test_alone_a_store_that_does_not_answer_is_503(
         raise StoreBusy(seconds=10)
 
     monkeypatch.setattr(standalone.app.state.plugbay.metrics, "exposition", busy)
-    monkeypatch.setattr("plugbay.application.MACHINE_PATHS", ())
+    monkeypatch.setattr("plugbay.auth.paths.API_PREFIXES", ("/api/",))
     answer = standalone.get("/metrics", headers={"accept": accept})
     assert answer.status_code == 503
     assert shown in answer.text
+
+
+def test_alone_programs_get_json_also_below_a_reverse_proxys_path(alone, tmp_path: Path):
+    app = create_app(tmp_path, {"admin_password": "correct horse battery"})
+    with TestClient(app, root_path="/bay") as client:
+        answer = client.get("/api/nothing", headers={"accept": "text/html"})
+        assert answer.json() == {"detail": "Not Found"}
+
+
+def test_the_start_page_stays_below_a_reverse_proxys_path_and_on_this_site(make_host):
+    host = make_host("good")
+    host.menu.add("application", "Elsewhere", "https://elsewhere.example/", position=-1)
+    with TestClient(host.app, root_path="/bay/", follow_redirects=False) as client:
+        client.auth = ("admin", PASSWORD)
+        assert client.get("/").headers["location"] == "/bay/greeter/"
+        assert 'href="https://elsewhere.example/"' in client.get("/greeter/").text
+
+
+def test_plugins_are_told_to_stop_with_the_server_and_come_back_with_it(make_host):
+    host = make_host("good")
+    for _ in range(2):
+        with TestClient(host.app) as client:
+            module = host.get_module("greeter")
+            assert client.get("/greeter/", auth=("admin", PASSWORD)).status_code == 200
+        assert module.heard[-1] == "goodbye"
+
+
+def test_a_start_that_fails_stops_what_was_begun(make_host, monkeypatch: pytest.MonkeyPatch):
+    host = make_host("good")
+    heard: list[str] = []
+    host.events.on("plugbay.stopping", lambda event: heard.append(event.name))
+    monkeypatch.setattr("plugbay.host.ensure_first_admin", lambda *args: 1 / 0)
+    with pytest.raises(ZeroDivisionError), TestClient(host.app):
+        pass
+    assert heard == ["plugbay.stopping"]
+
+
+def test_a_forced_restart_gives_running_work_no_time(make_host):
+    host = make_host()
+    graces: list[float] = []
+    host.events.on("plugbay.stopping", lambda event: graces.append(event.data["grace_s"]))
+    host.restarter.stop_server = lambda force: None
+    host.restarter.after_stop = lambda: None
+    with TestClient(host.app):
+        host.restarter.request(force=True)
+        host.restarter.request(force=False)
+    assert graces == [0.0]

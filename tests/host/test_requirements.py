@@ -1,9 +1,11 @@
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from plugbay import requirements
+from plugbay.private_files import file_lock
 from plugbay.requirements import InstallFailed, RequirementRefused, declared, install, missing
 
 
@@ -93,3 +95,25 @@ def test_with_the_setting_off_they_are_only_listed(make_host, tmp_path: Path):
     plugin = make_host(config={"install_module_requirement_at_start": False}).modules.get("needy")
     assert plugin.missing == ["no-such-package-xyz"]
     assert plugin.reason.endswith("(missing requirements: no-such-package-xyz)")
+
+
+def test_a_file_with_a_byte_order_mark_is_understood_and_one_that_is_no_text_is_refused(tmp_path: Path):
+    (tmp_path / "requirements.txt").write_bytes(b"\xef\xbb\xbffastapi\n")
+    assert [str(need) for need in declared(tmp_path)] == ["fastapi"]
+    (tmp_path / "requirements.txt").write_bytes(b"\xff\xfe\n")
+    with pytest.raises(RequirementRefused):
+        declared(tmp_path)
+
+
+def test_servers_of_one_python_install_one_after_the_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(requirements, "_pip_command", lambda needs: [sys.executable, "-c", "print('done')"])
+    installing = threading.Thread(target=install, args=([Requirement("left-pad")],))
+    with file_lock(tmp_path):  # as another process would hold it
+        waits = threading.Event()
+        monkeypatch.setattr("plugbay.private_files.log.info", lambda *args, **facts: waits.set())
+        installing.start()
+        assert waits.wait(10)
+        assert installing.is_alive()
+    installing.join(10)
+    assert not installing.is_alive()

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from plugbay.restart import LISTEN_FD, Restarter
+from plugbay.server import listen
 from servers import PASSWORD, START_S, plugbay, serving
 
 ADMIN = ("admin", PASSWORD)
@@ -74,3 +76,54 @@ def test_two_servers_on_one_store_share_users_and_sessions(tmp_path: Path):
         cookies = dict(client.cookies)
         answer = httpx2.get(f"{second.url}/account", cookies=cookies, follow_redirects=False)
         assert answer.status_code == 200
+
+
+def test_the_socket_of_the_former_life_is_taken_over_and_kept_from_children(monkeypatch: pytest.MonkeyPatch):
+    with listen("127.0.0.1", 0) as first:
+        kept = os.dup(first.fileno())
+        os.set_inheritable(kept, True)
+        monkeypatch.setenv(LISTEN_FD, str(kept))
+        with listen("127.0.0.1", 0) as second:
+            assert second.getsockname() == first.getsockname()
+            assert not second.get_inheritable()
+    assert LISTEN_FD not in os.environ
+
+
+@pytest.mark.parametrize("stale", ["", "nothing", "-1", "9999"])
+def test_a_stale_variable_of_a_former_life_is_ignored(monkeypatch: pytest.MonkeyPatch, stale: str):
+    monkeypatch.setenv(LISTEN_FD, stale)
+    with listen("127.0.0.1", 0) as sock:
+        assert sock.getsockname()[1] > 0
+
+
+def test_a_second_wish_to_restart_never_takes_back_a_forced_one():
+    restarter = Restarter()
+    restarter.stop_server = lambda force: None
+    restarter.request(force=True)
+    restarter.request(force=False)
+    assert restarter.is_requested
+    assert restarter.is_forced
+
+
+THREAD = """
+import threading
+from plugbay import BaseModule
+
+class Ticks(BaseModule):
+    def on_load(self):
+        self.over = threading.Event()
+        threading.Thread(target=self.over.wait).start()
+
+    def on_unload(self):
+        self.over.set()
+"""
+
+
+@pytest.mark.parametrize("command", ["plugins", "check"])
+def test_a_thread_of_a_plugin_holds_up_no_command_and_no_stop(tmp_path: Path, command: str):
+    (tmp_path / "plugins/ticks").mkdir(parents=True)
+    (tmp_path / "plugins/ticks/plugin.py").write_text(THREAD)
+    assert plugbay(tmp_path, command).returncode == 0
+    with serving(tmp_path) as server:
+        assert server.url
+        assert server.stop() in (0, -signal.SIGTERM)

@@ -1,3 +1,5 @@
+from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Annotated, Literal
 
 import pytest
@@ -94,3 +96,36 @@ def test_a_bad_secret_is_not_repeated_in_the_message():
     with pytest.raises(InvalidConfig) as refusal:
         load_settings(Strict, "my_plugin", {"MY_PLUGIN_TOKEN": "short"}, {})
     assert "short" not in str(refusal.value).replace("too_short", "")
+
+
+class Colour(Enum):
+    RED = 1
+    BLUE = 2
+
+
+class ManyKinds(BaseModel):
+    names: frozenset[str] = frozenset()
+    hosts: Sequence[str] = ()
+    weights: Mapping[str, int] = {}
+    level: Literal[1, 2] = 1
+    colour: Colour | None = None
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "value"),
+    [
+        ("names", '["a"]', frozenset({"a"})),
+        ("hosts", '["a", "b"]', ["a", "b"]),
+        ("weights", '{"a": 1}', {"a": 1}),
+        ("level", "2", 2),
+        ("colour", "2", Colour.BLUE),
+    ],
+)
+def test_every_kind_of_field_can_be_written_in_the_environment(field: str, text: str, value: object):
+    loaded = load_settings(ManyKinds, "many", {f"MANY_{field.upper()}": text}, {})
+    assert getattr(loaded.values, field) == value
+
+
+def test_a_choice_that_is_not_offered_is_refused():
+    with pytest.raises(InvalidConfig, match="MANY_LEVEL has the value '3', which is not valid"):
+        load_settings(ManyKinds, "many", {"MANY_LEVEL": "3"}, {})

@@ -50,8 +50,9 @@ def test_it_is_found_by_its_entry_point_with_its_version(host: Plugbay) -> None:
 def test_the_engine_starts_and_stops_with_the_application(host: Plugbay) -> None:
     assert our_threads() == []
     with TestClient(host.app):
-        assert engine_of(host).stats().started
-    assert not engine_of(host).stats().started
+        engine = engine_of(host)
+        assert engine.stats().started
+    assert not engine.stats().started
     assert our_threads() == []
 
 
@@ -232,5 +233,5 @@ def test_two_servers_on_one_store_tick_once(
             for host in hosts:
                 assert engine_of(host).wait_idle(PATIENCE_S)
 
-    runs = [engine_of(host).stats().tasks[0].runs for host in hosts]
+        runs = [engine_of(host).stats().tasks[0].runs for host in hosts]
     assert sum(runs) == 2 + 5  # one at each start, then one a minute

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 
 from plugbay.auth.marks import USER, claim, state_of
+from plugbay.auth.paths import is_machine_path, root_path
 from plugbay.config import HostConfig, load_config
 from plugbay.errors import StoreError
 from plugbay.host import Plugbay
@@ -19,8 +20,6 @@ from plugbay.logs import get_logger
 
 GZIP_FROM = 1024  # bytes: below that the header costs more than the compression saves
 GZIP_LEVEL = 5  # nearly as small as 9 at a third of the time
-
-MACHINE_PATHS = ("/api/", "/metrics", "/openapi.json")
 
 log = get_logger(__name__)
 
@@ -47,8 +46,8 @@ def documentation_router(host: Plugbay) -> APIRouter:
 
     @router.get("/openapi.json")
     def openapi(request: Request) -> JSONResponse:
-        root_path = request.scope.get("root_path", "").rstrip("/")
-        servers = {"servers": [{"url": root_path}]} if root_path else {}
+        below = root_path(request.scope)
+        servers = {"servers": [{"url": below}]} if below else {}
         return JSONResponse({**host.app.openapi(), **servers})
 
     @router.get("/docs")
@@ -88,9 +87,7 @@ def add_error_pages(host: Plugbay) -> None:
 
 def wants_page(request: Request) -> bool:
     """Whether a person is looking: a browser, outside the paths that are for machines."""
-    if request.url.path.startswith(MACHINE_PATHS):
-        return False
-    return "text/html" in request.headers.get("accept", "")
+    return not is_machine_path(request.scope) and "text/html" in request.headers.get("accept", "")
 
 
 def _error_page(

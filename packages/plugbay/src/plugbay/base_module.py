@@ -48,4 +48,4 @@ class BaseModule:
         """Called when the template environment is set up: the time to add filters and globals."""
 
     def on_unload(self) -> None:
-        """Called when the module is taken out of service: stop what you started."""
+        """Called when the module is taken out of service or the server stops: stop what you started."""

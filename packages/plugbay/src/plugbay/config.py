@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 
 from plugbay.errors import InvalidConfig
 from plugbay.keys import SESSION_SECRET_PLACEHOLDER
@@ -52,6 +52,19 @@ class HostConfig(BaseModel):
     def explicit_session_secret(self) -> str | None:
         """The session secret that somebody set, or None."""
         return self.session_secret_key if "session_secret_key" in self.model_fields_set else None
+
+    @field_validator(
+        "app_name",
+        "admin_enabled",
+        "admin_base_url",
+        "include_in_schema",
+        "show_empty_menu_entries",
+        "install_module_requirement_at_start",
+        mode="before",
+    )
+    @classmethod
+    def _default_for_none(cls, value: Any, info: ValidationInfo) -> Any:
+        return cls.model_fields[str(info.field_name)].default if value is None else value
 
     @field_validator("admin_base_url")
     @classmethod

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from plugbay.auth import user_of
+from plugbay.auth.paths import url_below_root
 
 if TYPE_CHECKING:
     from plugbay.host import Plugbay
@@ -18,9 +19,9 @@ def home_router(host: "Plugbay") -> APIRouter:
     def home(request: Request) -> Response:
         sections = host.menu.sections(user_of(request))
         main = [entry for section in sections if section.type == "main" for entry in section.entries]
-        first = next((entry.url for entry in main if entry.url), None)
+        first = next((entry.url for entry in main if entry.url.startswith("/")), None)
         if first:
-            return RedirectResponse(request.scope.get("root_path", "") + first, status_code=303)
+            return RedirectResponse(url_below_root(request, first), status_code=303)
         return host.templates.response(
             request, "plugbay/welcome.html.j2", {"path_plugins": host.path_plugins}
         )

@@ -147,8 +147,9 @@ class Plugbay:
             table.remove_owner(owner)
 
     def stop(self, grace_s: float = STOP_GRACE_S) -> None:
-        """Tells plugins to finish within the grace, and lets the store go."""
+        """Tells plugins to finish within the grace, takes them out of service, and lets the store go."""
         self.events.emit_lifecycle("stopping", grace_s=grace_s)
+        self.modules.unload_all()
         self.store.close()
 
     def _host_routes(self) -> list[Contribution]:
@@ -176,7 +177,7 @@ class Plugbay:
             "nonce": getattr(request.state, "nonce", ""),
             "csrf_token": self.csrf.for_request(request),
             "flashes": take_flashes(request),
-            "url": lambda path: root_path + path,
+            "url": lambda path: root_path + path if path.startswith("/") else path,
             "asset": lambda name, owner="plugbay": root_path + self.static.asset(name, owner),
             "static": lambda owner, path: root_path + self.static.url(owner, path),
             "extra_css": [root_path + url for url in self._extra_files("extra_css_files")],
@@ -205,17 +206,19 @@ class Plugbay:
         @asynccontextmanager
         async def lifespan(app: FastAPI) -> AsyncIterator[Any]:
             async with inner(app) as state:
-                await run_in_threadpool(self._start)
                 try:
+                    await run_in_threadpool(self._start)
                     yield state
                 finally:
-                    await run_in_threadpool(self.stop)
+                    await run_in_threadpool(self.stop, 0.0 if self.restarter.is_forced else STOP_GRACE_S)
             if self.restarter.is_requested:
                 self.restarter.after_stop()
 
         self.app.router.lifespan_context = lifespan
 
     def _start(self) -> None:
+        if self.modules.has_waiting():
+            self.modules.initialize_plugins_in_order()  # it was stopped before, and starts again
         self._routes.keep_last()
         if isinstance(self.auth, LocalAuthManager):
             self._make_first_admin()

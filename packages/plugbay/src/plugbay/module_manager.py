@@ -88,6 +88,10 @@ class ModuleManager:
         except KeyError:
             raise UnknownPlugin(name=name) from None
 
+    def has_waiting(self) -> bool:
+        """Whether there are plugins that were found, or unloaded, and wait to be loaded."""
+        return any(plugin.state is PluginState.FOUND for plugin in self._plugins.values())
+
     def needed_by(self, name: str) -> list[str]:
         """The loaded plugins that depend on this one."""
         return dependents(name, [plugin.candidate for plugin in self.loaded()])

@@ -1,6 +1,5 @@
 """What an admin can do to a plugin; each operation answers with a message for them."""
 
-import importlib
 import shutil
 from collections.abc import Callable
 from importlib.metadata import requires
@@ -55,7 +54,6 @@ class PluginService:
             requirements.install(lacking, on_line)
         except PlugbayError as error:
             return FlashMessage(str(error), "error")
-        importlib.invalidate_caches()
         return FlashMessage(f"Installed for {module_name}: {', '.join(map(str, lacking))}. Reload to use it.")
 
     @staticmethod
@@ -73,7 +71,7 @@ def declared_requirements(plugin: Plugin) -> list[Requirement]:
     """What a plugin says that it needs: in its requirements.txt, or as an installed package."""
     if plugin.source.folder:
         return requirements.declared(plugin.source.folder)
-    lines = requires(plugin.source.distribution) or []
+    lines = (plugin.source.distribution and requires(plugin.source.distribution)) or []
     return [need for need in map(Requirement, lines) if "extra" not in str(need.marker or "")]
 
 

@@ -1,5 +1,6 @@
 """What a plugin's requirements.txt declares and this Python lacks, and the installer."""
 
+import importlib
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from plugbay.errors import PlugbayError
 from plugbay.logs import get_logger
+from plugbay.private_files import file_lock
 
 TIMEOUT_S = (
     600  # large wheels over a slow line take minutes; a hung registry must not hold the start for ever
@@ -35,7 +37,7 @@ def declared(folder: Path) -> list[Requirement]:
     file = folder / "requirements.txt"
     if not file.is_file():
         return []
-    text = file.read_text(encoding="utf-8").replace("\\\n", " ")
+    text = file.read_text(encoding="utf-8-sig", errors="replace").replace("\\\n", " ")
     lines = (re.sub(r"(^|\s)#.*$", "", line).strip() for line in text.splitlines())
     return [_parse(line) for line in lines if line]
 
@@ -48,7 +50,7 @@ def missing(requirements: Iterable[Requirement]) -> list[Requirement]:
 def install(requirements: list[Requirement], on_line: Callable[[str], None] | None = None) -> str:
     """Installs them with pip, one plugin at a time; returns the output, passing on each line as it comes."""
     names = ", ".join(map(str, requirements))
-    with _one_at_a_time:
+    with _one_at_a_time, file_lock(Path(sys.prefix)):  # the servers of this Python take turns
         log.info("installing_requirements", requirements=names)
         process = subprocess.Popen(
             _pip_command([str(need) for need in requirements]),
@@ -65,6 +67,7 @@ def install(requirements: list[Requirement], on_line: Callable[[str], None] | No
             status = process.wait()
         finally:
             watchdog.cancel()
+            importlib.invalidate_caches()
     if status:
         reason = f"it took more than {TIMEOUT_S} s" if status < 0 else _last_line(output)
         raise InstallFailed(names=names, reason=reason, output=output)

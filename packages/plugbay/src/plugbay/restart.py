@@ -27,7 +27,7 @@ class Restarter:
 
     def request(self, force: bool = False) -> None:
         """Stops the server as soon as this request is answered; a forced stop waits for nothing."""
-        self.is_requested, self.is_forced = True, force
+        self.is_requested, self.is_forced = True, self.is_forced or force
         log.warning("restart_requested", force=force)
         threading.Timer(0.2, self.stop_server, [force]).start()  # the answer is on its way by then
 

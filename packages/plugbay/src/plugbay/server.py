@@ -20,9 +20,8 @@ class PortTaken(OperatorError):
 
 def listen(host: str, port: int) -> socket.socket:
     """The listening socket: the one that the process had before its restart, else a new one."""
-    inherited = os.environ.pop(LISTEN_FD, None)
-    if inherited:
-        return socket.socket(fileno=int(inherited))
+    if inherited := _inherited():
+        return inherited
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -32,6 +31,15 @@ def listen(host: str, port: int) -> socket.socket:
         sock.close()
         raise PortTaken(host=host, port=port, reason=error.strerror or error) from None
     sock.listen(BACKLOG)
+    return sock
+
+
+def _inherited() -> socket.socket | None:
+    try:
+        sock = socket.socket(fileno=int(os.environ.pop(LISTEN_FD, "")))
+    except (ValueError, OSError):
+        return None  # none was left to us, or somebody's stale variable
+    sock.set_inheritable(False)  # children have no use for it, and would keep the port
     return sock
 
 
@@ -52,7 +60,7 @@ def run(app: FastAPI, sock: socket.socket, root_path: str = "") -> None:
 
     def stop(force: bool) -> None:
         server.should_exit = True
-        server.force_exit = force
+        server.force_exit = server.force_exit or force
 
     host.restarter.stop_server = stop
     host.restarter.after_stop = lambda: None  # not within the event loop: here, once uvicorn has let go

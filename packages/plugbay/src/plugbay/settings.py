@@ -3,8 +3,9 @@
 import json
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from pydantic import BaseModel, SecretStr, ValidationError
@@ -118,15 +119,30 @@ def _put_aside(
 
 def _parse(model: type[BaseModel], name: str, text: str) -> Any:
     """A variable's text as the field wants it: lists and objects are written as JSON."""
-    if any(
-        issubclass(leaf, list | dict | set | tuple | BaseModel)
-        for leaf in _leaf_types(model.model_fields[name].annotation)
-    ):
+    annotation = model.model_fields[name].annotation
+    if text in (choices := {str(choice): choice for choice in _choices(annotation)}):
+        return choices[text]
+    if any(map(_is_written_as_json, _leaf_types(annotation))):
         try:
             return json.loads(text)
         except ValueError:
             return text
     return text
+
+
+def _is_written_as_json(leaf: type) -> bool:
+    return issubclass(leaf, Collection | BaseModel) and not issubclass(leaf, str | bytes | Enum)
+
+
+def _choices(annotation: Any) -> list[Any]:
+    """What a field of a `Literal` or an `Enum` can be, also beside `None`."""
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return [member.value for member in annotation]
+    origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Literal:
+        return [part for part in parts if part is not None]
+    is_one_of_many = origin in (typing.Union, types.UnionType, typing.Annotated)
+    return [choice for part in parts for choice in _choices(part)] if is_one_of_many else []
 
 
 def _holds_secret(annotation: Any, within: tuple[Any, ...] = ()) -> bool:

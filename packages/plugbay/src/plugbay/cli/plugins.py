@@ -1,5 +1,7 @@
 """`plugbay plugins`, `plugbay plugin new` and `plugbay check`: what is found, and whether it works."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,19 +17,20 @@ if TYPE_CHECKING:
 @data_dir_option
 def plugins(data_dir: Path | None) -> None:
     """List the plugins that are found, with version and state."""
-    for found in _loaded_host(data_dir).modules.all():
-        click.echo(f"{found.name:<24} {found.version:<10} {found.state:<9} {found.reason}".rstrip())
+    with _loaded_host(data_dir) as host:
+        for found in host.modules.all():
+            click.echo(f"{found.name:<24} {found.version:<10} {found.state:<9} {found.reason}".rstrip())
 
 
 @click.command()
 @data_dir_option
 def check(data_dir: Path | None) -> None:
     """Load everything as `serve` would, without serving; exit 1 if a plugin is not in order."""
-    host = _loaded_host(data_dir)
-    click.echo(f"store      {host.store.dialect}, reachable")
-    broken = [plugin for plugin in host.modules.all() if plugin.state in ("failed", "refused")]
-    for found in host.modules.all():
-        click.echo(f"{found.state:<10} {found.name} {found.version} {found.reason}".rstrip())
+    with _loaded_host(data_dir) as host:
+        click.echo(f"store      {host.store.dialect}, reachable")
+        broken = [plugin for plugin in host.modules.all() if plugin.state in ("failed", "refused")]
+        for found in host.modules.all():
+            click.echo(f"{found.state:<10} {found.name} {found.version} {found.reason}".rstrip())
     if broken:
         raise SystemExit(1)
 
@@ -52,8 +55,13 @@ def plugin_new(name: str, into: Path) -> None:
     )
 
 
-def _loaded_host(data_dir: Path | None) -> "Plugbay":
+@contextmanager
+def _loaded_host(data_dir: Path | None) -> Iterator["Plugbay"]:
+    """Everything loaded, and stopped at the end: a plugin's thread must not hold up the command."""
     from plugbay.application import create_app
 
     host: Plugbay = create_app(config=config_with(data_dir)).state.plugbay
-    return host
+    try:
+        yield host
+    finally:
+        host.stop(grace_s=0)
