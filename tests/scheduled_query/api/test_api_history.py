@@ -162,12 +162,13 @@ def test_a_page_of_long_results_never_stands_in_memory(service):
     with service.viewer.stream("GET", f"/api/execution-history/{query_id}") as answer:
         # TestClient keeps the body: the writer itself is measured below
         assert answer.status_code == 200
-    from plugbay_scheduled_query.api.history import _pieces
+    from plugbay_scheduled_query.api.history_text import page_pieces
     from plugbay_scheduled_query.repository.histories import HistoryFilter
 
-    found, _ = service.parts.histories.light_page(query_id, HistoryFilter(), 1, 50)
+    reader = service.parts.history_reader
     tracemalloc.start()
-    size = sum(len(piece) for piece in _pieces(service.parts.histories, found, {"a": 1}))
+    found = reader.page(query_id, HistoryFilter(), 1, 50)
+    size = sum(len(piece) for piece in page_pieces(found, '{"a":1}', reader.text))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert size > 6 * len(text)

@@ -18,6 +18,7 @@ from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.glances import Glances
 from plugbay_scheduled_query.repository.histories import Histories
+from plugbay_scheduled_query.repository.history_rows import HistoryReader
 from plugbay_scheduled_query.repository.housekeeping import Housekeeping
 from plugbay_scheduled_query.repository.overview import Overview
 from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
@@ -118,6 +119,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         describe_cron=host.get_module("ui_tools").describe_cron,  # type: ignore[union-attr]
         definitions=definitions,
         histories=histories,
+        history_reader=HistoryReader(store),
         overview=Overview(store),
         glances=Glances(store),
         capacities=Capacities(definitions, settings, clock),

@@ -12,6 +12,7 @@ from plugbay_scheduled_query.reports import Reports
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.glances import Glances
 from plugbay_scheduled_query.repository.histories import Histories
+from plugbay_scheduled_query.repository.history_rows import HistoryReader
 from plugbay_scheduled_query.repository.overview import Overview
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.running import Running
@@ -35,6 +36,7 @@ class Parts:
     describe_cron: Callable[[str], str]
     definitions: Definitions
     histories: Histories
+    history_reader: HistoryReader
     overview: Overview
     glances: Glances
     capacities: Capacities

@@ -1,13 +1,13 @@
 """The history of one query over HTTP."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 
 from plugbay_scheduled_query.api.documenting import answers
 from plugbay_scheduled_query.api.errors import bad_query_parameter, no_such_query
+from plugbay_scheduled_query.api.history_text import page_pieces, page_text
 from plugbay_scheduled_query.api.parameters import (
     FIRST_PAGE,
     LARGEST_STORED_ID,
@@ -17,25 +17,16 @@ from plugbay_scheduled_query.api.parameters import (
     QueryId,
 )
 from plugbay_scheduled_query.api.schemas import HistoryPage
-from plugbay_scheduled_query.api.writing import (
-    execution_json,
-    execution_pieces,
-    json_response,
-    json_stream,
-    to_json,
-)
-from plugbay_scheduled_query.core.model import Execution
+from plugbay_scheduled_query.api.writing import json_stream, to_json
 from plugbay_scheduled_query.core.paging import paginate
 from plugbay_scheduled_query.core.parameters import BadParameter, period
 from plugbay_scheduled_query.parts import Parts
-from plugbay_scheduled_query.repository.histories import Histories, HistoryFilter
+from plugbay_scheduled_query.repository.histories import HistoryFilter
 
 StatusFilter = Annotated[Literal["all", "success", "failed", "timeout"], Query()]
 _DATE = "YYYY-MM-DD (the whole day) or YYYY-MM-DD HH:MM:SS, in UTC."
 DateFrom = Annotated[str | None, Query(description=f"No earlier than this: {_DATE}", examples=["2026-11-01"])]
 DateTo = Annotated[str | None, Query(description=f"No later than this: {_DATE}", examples=["2026-11-30"])]
-
-LightPage = list[tuple[Execution, int | None]]
 
 
 def history_router(parts: Callable[[], Parts]) -> APIRouter:
@@ -58,18 +49,19 @@ def history_router(parts: Callable[[], Parts]) -> APIRouter:
     ) -> Response:
         """Executions, newest first; a page past the end is empty. Long results are sent as they are read."""
         wanted = _filter(status_filter, date_from, date_to)
-        name = parts().definitions.name_of(query_id) if query_id <= LARGEST_STORED_ID else None
-        if name is None:
+        is_storable = query_id <= LARGEST_STORED_ID
+        found = parts().history_reader.page(query_id, wanted, page, limit) if is_storable else None
+        if found is None:
             raise no_such_query()
-        found, total = parts().histories.light_page(query_id, wanted, page, limit)
-        rest = {
-            "pagination": paginate(page, limit, total).as_json(),
-            "query_info": {"id": query_id, "name": name},
-        }
-        if any(left_out for _, left_out in found):
-            return json_stream(_pieces(parts().histories, found, rest))
-        data = [execution_json(execution) for execution, _ in found]
-        return json_response({"data": data, **rest})
+        rest = to_json(
+            {
+                "pagination": paginate(page, limit, found.total).as_json(),
+                "query_info": {"id": query_id, "name": found.query_name},
+            }
+        )
+        if any(row.left_out for row in found.rows):
+            return json_stream(page_pieces(found, rest, parts().history_reader.text))
+        return Response(page_text(found, rest), media_type="application/json")
 
     return router
 
@@ -80,13 +72,3 @@ def _filter(status: str, date_from: str | None, date_to: str | None) -> HistoryF
     except BadParameter as error:
         given = {"date_from": date_from, "date_to": date_to}[error.name]
         raise bad_query_parameter(error.name, error.message, given) from None
-
-
-def _pieces(histories: Histories, found: LightPage, rest: dict[str, Any]) -> Iterator[str]:
-    """The page row by row: one long result at a time is in memory."""
-    yield '{"data":['
-    for number, (execution, left_out) in enumerate(found):
-        yield "," if number else ""
-        text = histories.text(left_out) if left_out else execution.result
-        yield from execution_pieces(replace(execution, result=text))
-    yield f"],{to_json(rest)[1:]}"

@@ -69,14 +69,8 @@ def query_pieces(query: Query, **more: Any) -> Iterator[str]:
     return object_pieces(known, "last_result", query.last_result)
 
 
-def execution_json(execution: Execution) -> dict[str, Any]:
-    """The specified history item with the added fields."""
-    text = NO_ROWS if execution.result is None else execution.result
-    return {**_before(execution), "result": text, **_after(execution)}
-
-
 def execution_pieces(execution: Execution) -> Iterator[str]:
-    """The same in pieces."""
+    """The specified history item with the added fields."""
     text = NO_ROWS if execution.result is None else execution.result
     return object_pieces(_before(execution), "result", text, _after(execution))
 

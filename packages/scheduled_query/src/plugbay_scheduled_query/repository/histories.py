@@ -40,14 +40,6 @@ _WITH_PREVIEW = sa.select(
     sa.func.coalesce(results.c.preview, results.c.text).label("result"),
     results.c.columns.label("result_key"),
 ).select_from(history.outerjoin(results, results.c.id == history.c.result_id))
-# a result without a preview is short: the others are fetched one at a time, when it is their turn
-_WITH_SHORT_TEXT = sa.select(
-    history,
-    sa.case((results.c.preview.is_(None), results.c.text)).label("result"),
-    results.c.columns.label("result_key"),
-    sa.case((results.c.preview.is_not(None), results.c.id)).label("left_out"),
-).select_from(history.outerjoin(results, results.c.id == history.c.result_id))
-_TEXT = sa.select(results.c.text).where(results.c.id == sa.bindparam("id"))
 
 
 class Histories:
@@ -63,18 +55,6 @@ class Histories:
         select = _WITH_TEXT if whole else _WITH_PREVIEW
         rows, total = self._rows(select, query_id, wanted, page, limit)
         return [execution_of(row) for row in rows], total
-
-    def light_page(
-        self, query_id: int, wanted: HistoryFilter, page: int, limit: int
-    ) -> tuple[list[tuple[Execution, int | None]], int]:
-        """The same with short results alone; beside each execution what `text` takes for a long one."""
-        rows, total = self._rows(_WITH_SHORT_TEXT, query_id, wanted, page, limit)
-        return [(execution_of(row), row.left_out) for row in rows], total
-
-    def text(self, result_id: int) -> str | None:
-        """The rows of one result; None when they were pruned meanwhile."""
-        with self._store.connect() as connection:
-            return connection.scalar(_TEXT, {"id": result_id})
 
     def get(self, execution_id: int) -> Execution | None:
         """One execution with its whole result, unless its query is deleted."""
@@ -97,7 +77,7 @@ class Histories:
             numbers = numbers_of_page(live, page, limit)
             if not numbers:
                 return [], len(live)
-            select = _filtered(select, query_id, wanted)
+            select = within(select, query_id, wanted)
             select = select.where(number.between(numbers.lowest, numbers.highest)).order_by(number.desc())
             return connection.execute(select).all(), len(live)
 
@@ -109,25 +89,32 @@ class Histories:
         )
         row = connection.execute(ends).first()
         live = NumberRange(row[0], row[1]) if row else NOTHING
-        if not live or not (wanted.since or wanted.until):
-            return live
-        first = self._edge(connection, query_id, wanted, newest=False)
-        last = self._edge(connection, query_id, wanted, newest=True)
-        return NumberRange(first, last) if first is not None and last is not None else NOTHING
-
-    def _edge(
-        self, connection: sa.Connection, query_id: int, wanted: HistoryFilter, newest: bool
-    ) -> int | None:
-        number = history.c.number if wanted.status == ALL else history.c.status_number
-        order: Sequence[Any] = (history.c.executed_at, number)
-        if newest:
-            order = [column.desc() for column in order]
-        select = _filtered(sa.select(number), query_id, wanted).order_by(*order).limit(1)
-        edge: int | None = connection.scalar(select)
-        return edge
+        return numbers_within(connection, query_id, wanted, live)
 
 
-def _filtered(select: sa.Select[Any], query_id: int, wanted: HistoryFilter) -> sa.Select[Any]:
+def numbers_within(
+    connection: sa.Connection, query_id: int, wanted: HistoryFilter, live: NumberRange
+) -> NumberRange:
+    """Of the live numbers those whose executions lie in the wanted time; its ends are found by index."""
+    if not live or not (wanted.since or wanted.until):
+        return live
+    first = _edge(connection, query_id, wanted, newest=False)
+    last = _edge(connection, query_id, wanted, newest=True)
+    return NumberRange(first, last) if first is not None and last is not None else NOTHING
+
+
+def _edge(connection: sa.Connection, query_id: int, wanted: HistoryFilter, newest: bool) -> int | None:
+    number = history.c.number if wanted.status == ALL else history.c.status_number
+    order: Sequence[Any] = (history.c.executed_at, number)
+    if newest:
+        order = [column.desc() for column in order]
+    select = within(sa.select(number), query_id, wanted).order_by(*order).limit(1)
+    edge: int | None = connection.scalar(select)
+    return edge
+
+
+def within(select: sa.Select[Any], query_id: int, wanted: HistoryFilter) -> sa.Select[Any]:
+    """The same rows, but only those of one query that the filter leaves."""
     select = select.where(history.c.query_id == query_id)
     if wanted.status != ALL:
         select = select.where(history.c.status == wanted.status)
