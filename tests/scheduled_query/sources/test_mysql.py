@@ -5,6 +5,7 @@ import mariadb
 import pytest
 import silent_server
 import sqlalchemy as sa
+from plugbay_scheduled_query.sources.dialects.mysql import session_settings
 from plugbay_scheduled_query.sources.dialects.mysql_account import grant_warnings
 from plugbay_scheduled_query.sources.results import Caps
 from runner_kit import Asker, eventually, target
@@ -370,6 +371,15 @@ def test_the_statements_of_the_self_test_make_an_account_without_warnings(
     assert asker.executor.self_test(place).warnings == ()
     assert asker.value(place, "SELECT count(*) FROM orders") == 2
     shop.execute("DROP USER plugbay_reader@localhost")
+
+
+def test_mysql_is_told_the_same_as_mariadb_in_its_own_words():
+    assert session_settings("10.11.19-MariaDB", 1.5) == (
+        "SESSION tx_read_only = ON, SESSION max_statement_time = 1.500"
+    )
+    assert session_settings("8.4.0", 1.5) == (
+        "SESSION transaction_read_only = ON, SESSION max_execution_time = 1500"
+    )
 
 
 @pytest.mark.parametrize(

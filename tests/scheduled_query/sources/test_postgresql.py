@@ -463,7 +463,7 @@ def test_a_source_that_cannot_be_looked_at_says_why(asker: Asker):
         asker.executor.self_test(target(f"postgresql://ann:hunter2@127.0.0.1:{port}/shop"))
 
 
-def test_a_server_too_old_to_check_its_clients_is_not_asked_to(postgres_url: str):
+def test_a_server_that_can_is_asked_to_look_after_its_clients(postgres_url: str):
     session = open_session(Params(target(postgres_url).params, 100_000_000, 10))
     with closing(session):
         assert "client_connection_check_interval" in session._settings

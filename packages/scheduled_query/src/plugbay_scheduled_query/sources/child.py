@@ -74,6 +74,10 @@ class Child:
             raise RunnerGoneError("the runner did not start")
         self._is_ready = True
 
+    def has_died_idle(self) -> bool:
+        """Whether it was ready once and is gone; one that never was is for its user to find out."""
+        return self._is_ready and self.process.poll() is not None
+
     def read(self, deadline: float) -> tuple[int, bytes]:
         """The next frame; TimeoutError at the deadline, RunnerGoneError when there will be none."""
         try:

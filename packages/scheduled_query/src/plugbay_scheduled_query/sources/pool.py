@@ -80,12 +80,15 @@ class Pool:
     def _pick(self, dialect: str, key: str) -> Child | None:
         if self.is_closed:
             raise PoolClosedError
-        fitting = [child for child in self._idle if child.dialect in (dialect, None)]
-        if not fitting:
-            return None
-        best = max(fitting, key=lambda child: (child.key == key, child.dialect is not None, child.last_used))
-        self._idle.remove(best)
-        return best
+        while fitting := [child for child in self._idle if child.dialect in (dialect, None)]:
+            best = max(
+                fitting, key=lambda child: (child.key == key, child.dialect is not None, child.last_used)
+            )
+            self._idle.remove(best)
+            if not best.has_died_idle():
+                return best
+            self._let_die(best)
+        return None
 
     def give_back(self, child: Child, is_sound: bool) -> None:
         """Take a runner back; one that misbehaved is replaced."""

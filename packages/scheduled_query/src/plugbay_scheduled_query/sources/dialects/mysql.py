@@ -57,14 +57,14 @@ class MysqlSession:
         self._params = params
         self._connection: Any = _connect(params, params.connect_s)
         self._connection._read_timeout = None
-        self._settings = _settings(self._connection)
         self._cursor: Any = None
         self._is_clean = True
         self._is_midway = False
 
     def begin(self, timeout_s: float) -> None:
         try:
-            self._command(f"SET NAMES utf8mb4, {self._settings.format(timeout_s)}")
+            settings = session_settings(self._connection.get_server_info(), timeout_s)
+            self._command(f"SET NAMES utf8mb4, {settings}")
             self._command("START TRANSACTION READ ONLY")
         except (pymysql.OperationalError, pymysql.InterfaceError, OSError):
             raise StaleSessionError from None
@@ -130,11 +130,14 @@ def _connect(params: Params, limit_s: float) -> Any:
     )
 
 
-def _settings(connection: Any) -> str:
+def session_settings(server: str, timeout_s: float) -> str:
+    """What makes a session read-only and limits its statements, in the words of this server."""
     # DDL ends a transaction before it runs, so the session must be read-only too
-    if "MariaDB" in connection.get_server_info():
-        return "SESSION tx_read_only = ON, SESSION max_statement_time = {0:.3f}"
-    return "SESSION transaction_read_only = ON, SESSION max_execution_time = {0:.3f} * 1000"
+    if "MariaDB" in server:
+        return f"SESSION tx_read_only = ON, SESSION max_statement_time = {timeout_s:.3f}"
+    return (
+        f"SESSION transaction_read_only = ON, SESSION max_execution_time = {max(1, round(timeout_s * 1000))}"
+    )
 
 
 def _abandon(cursor: Any) -> None:

@@ -29,7 +29,7 @@ from plugbay_scheduled_query.sources.dialects.session import (
 )
 
 IDLE_GRACE_S = 5  # after the time limit: a runner that hangs in mid-result does not hold its transaction
-CHECKS_CONNECTION_SINCE = 140000
+CHECK_CLIENT = "client_connection_check_interval"
 CHUNKED_ROWS_SINCE = 170000
 CHUNK_ROWS = 20  # few, because a chunk is held whole, however long its cells are
 
@@ -164,12 +164,13 @@ class _Context:
 
 
 def _settings(connection: "psycopg.Connection[Any]") -> dict[str, str]:
-    settings = {"datestyle": "ISO", "extra_float_digits": "1"}
+    settings = {"datestyle": "ISO", "extra_float_digits": "3"}
     if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
         register_lenient_text(connection.adapters)
         settings["client_encoding"] = "SQL_ASCII"  # text without a known encoding comes as it is
-    if connection.info.server_version >= CHECKS_CONNECTION_SINCE:
-        settings["client_connection_check_interval"] = "1000"  # ms: a runner that is gone ends its query
+    with contextlib.suppress(psycopg.DatabaseError):  # before version 14, and on some systems, it cannot
+        connection.execute(f"SET {CHECK_CLIENT} = 1000")
+        settings[CHECK_CLIENT] = "1000"  # ms: a runner that is gone ends its query
     return settings
 
 
