@@ -102,3 +102,20 @@ def test_an_entry_point_that_leads_elsewhere_is_refused():
 def test_installed_packages_are_found_by_their_entry_points():
     found = {source.name: source.distribution for source in find_installed()}
     assert found["task_worker"] == "plugbay-task-worker"
+
+
+def test_a_folder_that_cannot_be_looked_into_keeps_no_others_from_being_found(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    deep = tmp_path
+    while len(str(deep)) < 3900:  # a path may have 4,095 bytes: in the long folder below there is no room
+        deep = deep / ("d" * min(200, 3999 - len(str(deep))))
+    write(deep / "fine", "plugin.py", CODE.format(name="Fine"))
+    (deep / ("a" * (4090 - len(str(deep)) - 1))).mkdir()
+    assert [source.name for source in find_in_folder(deep, "plugin")] == ["fine"]
+    assert "folder_unreadable" in caplog.text
+
+
+def test_a_file_in_the_place_of_the_folder_holds_no_plugin(tmp_path: Path):
+    (tmp_path / "plugins").write_text("")
+    assert find_in_folder(tmp_path / "plugins", "plugin") == []

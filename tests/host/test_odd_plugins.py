@@ -236,3 +236,20 @@ def test_lists_that_pages_are_reading_are_never_changed_under_them(make_host, wr
     write_plugin("late")
     host.reload()
     assert [plugin.name for plugin in reading] == ["odd"]
+
+
+def test_a_switched_off_plugin_gives_its_name_to_no_other_of_the_same_folder_name(make_host, write_plugin):
+    write_plugin("odd", "module_name = 'own'")
+    write_plugin("odd", kind="domains")
+    make_host().modules.disable("own")
+    assert states(make_host()) == {"own": "disabled", "odd": "loaded"}
+
+
+def test_a_plugin_that_changed_its_name_is_known_by_the_newer_one(make_host, write_plugin, clock):
+    for name in ("older", "newer"):
+        write_plugin("odd", f"module_name = {name!r}")
+        host = make_host()
+        host.modules.enable(next(plugin.name for plugin in host.modules.all()))
+        host.modules.disable(name)
+        clock.advance(1)
+    assert states(make_host()) == {"newer": "disabled"}

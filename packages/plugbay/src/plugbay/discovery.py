@@ -16,6 +16,7 @@ from typing import Literal
 
 from plugbay.base_module import BaseModule
 from plugbay.errors import PluginRefused
+from plugbay.logs import get_logger
 
 ENTRY_POINT_GROUP = "plugbay.plugins"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")  # PostgreSQL cuts names of tables at 63 bytes
@@ -27,6 +28,8 @@ NAME_RULE = (
 PRIVATE_PACKAGE = "_plugbay_found"  # folder plugins live below it, so that their names clash with nobody's
 
 Kind = Literal["plugin", "domain", "package"]
+
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,11 @@ class PluginSource:
         return dist.name if dist else ""
 
     @property
+    def place(self) -> str:
+        """What tells it from a plugin of the same folder name elsewhere; the store has room for 255."""
+        return f"{self.kind}:{self.name}"[:255]
+
+    @property
     def described(self) -> str:
         """How messages call this place."""
         if self.folder:
@@ -58,9 +66,13 @@ def is_valid_name(name: str) -> bool:
 
 def find_in_folder(folder: Path, kind: Literal["plugin", "domain"]) -> list[PluginSource]:
     """Each direct sub-folder with a `plugin.py` or an `__init__.py`, by name."""
-    if not folder.is_dir():
+    try:
+        found = [path for path in sorted(folder.iterdir()) if _looks_like_plugin(path)]
+    except FileNotFoundError:
         return []
-    found = [path for path in sorted(folder.iterdir()) if _looks_like_plugin(path)]
+    except OSError as error:
+        log.error("folder_unreadable", folder=folder, error=error)
+        return []
     return [PluginSource(_as_text(path.name), kind, folder=path) for path in found]
 
 
@@ -99,9 +111,13 @@ def _as_text(file_name: str) -> str:
 
 
 def _looks_like_plugin(path: Path) -> bool:
-    if path.name.startswith((".", "__")) or not path.is_dir():
+    if path.name.startswith((".", "__")):
         return False
-    return (path / "plugin.py").is_file() or (path / "__init__.py").is_file()
+    try:
+        return (path / "plugin.py").is_file() or (path / "__init__.py").is_file()
+    except OSError as error:  # of another user, say: no reason to keep the others from loading
+        log.error("folder_unreadable", folder=path, error=error)
+        return False
 
 
 def _private_name(source: PluginSource) -> str:

@@ -118,7 +118,7 @@ class ModuleManager:
         """Loads a disabled plugin, and those that were refused for want of it."""
         with self._lock:
             plugin = self.get(name)
-            self._host.records.set_enabled(plugin.name, plugin.source.name, True)
+            self._host.records.set_enabled(plugin.name, plugin.source.place, True)
             if plugin.is_loaded:
                 return plugin  # those that depend on it hold on to this very module
             for waiting in [
@@ -134,7 +134,7 @@ class ModuleManager:
             plugin = self.get(name)
             if needed_by := self.needed_by(name):
                 raise PluginRefused(reason=f"{name} is needed by {', '.join(needed_by)}: disable that first")
-            self._host.records.set_enabled(plugin.name, plugin.source.name, False)
+            self._host.records.set_enabled(plugin.name, plugin.source.place, False)
             self._activation.unload(plugin, PluginState.DISABLED)
             self._host.templates.set_loaders(self.get_template_loaders())
             return plugin
@@ -176,7 +176,7 @@ class ModuleManager:
     # the steps of loading
 
     def _register(self, source: PluginSource) -> Plugin:
-        plugin = Plugin(source, self._host.records.name_of(source.name) or source.name)
+        plugin = Plugin(source, self._host.records.name_of(source.place) or source.name)
         self._has_valid_place(plugin)
         self._take_name(plugin, plugin.name)
         return plugin

@@ -37,6 +37,7 @@ class PluginRecords:
     def name_of(self, found_as: str) -> str | None:
         """The name of the plugin that was last found in this place; its code is not asked."""
         query = sa.select(plugin_states.c.name).where(plugin_states.c.found_as == found_as)
+        query = query.order_by(plugin_states.c.updated_at.desc()).limit(1)
         with self._store.connect() as connection:
             return connection.scalar(query)
 
