@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         require_role,
     )
     from plugbay.base_module import BaseModule
+    from plugbay.cli.options import data_dir_option, opened_host
     from plugbay.clock import Clock, SystemClock
     from plugbay.config import HostConfig
     from plugbay.errors import InvalidConfig, OperatorError, PlugbayError, PluginRefused, SecretUnreadable
@@ -47,11 +48,13 @@ __all__ = [
     "SystemClock",
     "UTCDateTime",
     "User",
+    "data_dir_option",
     "flash",
     "get_logger",
     "new_metadata",
     "open_to_all",
     "open_to_viewers",
+    "opened_host",
     "refuse_cross_site_get",
     "require_role",
 ]
@@ -67,6 +70,7 @@ _ROOMS = {
         "require_role",
     ],
     "base_module": ["BaseModule"],
+    "cli.options": ["data_dir_option", "opened_host"],
     "clock": ["Clock", "SystemClock"],
     "config": ["HostConfig"],
     "errors": ["InvalidConfig", "OperatorError", "PlugbayError", "PluginRefused", "SecretUnreadable"],

@@ -31,6 +31,7 @@ from plugbay_scheduled_query.settings import Settings
 
 PATIENCE = 10  # edits by others that an edit without a version lets go before it
 PACED_BY = {"cron_schedule", "timezone", "enabled", "data_source"}  # what the load of a source depends on
+GONE = "this data source was deleted or renamed a moment ago"
 
 log = get_logger("plugbay.scheduled_query")
 
@@ -75,13 +76,12 @@ class Workbench:
 
     def create(self, given: Mapping[str, Any], by: str | None) -> Saved | Refused:
         """A new definition from whatever was sent, or a sentence for each field that is wrong."""
-        known = self._known()
-        draft = check_new(given, self._rules(known, _name_in(given)))
-        if isinstance(draft, Refused):
-            return draft
+        checked = self.check(given)
+        if isinstance(checked, Refused):
+            return checked
+        draft, source = checked
         timezone = self._settings().timezone
-        source_id = known[draft.data_source].id
-        query = self._stored(lambda: self._definitions.create(draft, source_id, by, timezone))
+        query = self._stored(lambda: self._definitions.create(draft, source.id, by, timezone))
         return query if isinstance(query, Refused) else self._saved(query, FIELDS, by)
 
     def edit(
@@ -122,11 +122,20 @@ class Workbench:
         self._events.emit("scheduled_query.deleted", query_id=query.id, name=query.name, by=by)
         return query
 
-    def check(self, given: Mapping[str, Any]) -> tuple[Draft, StoredSource] | Refused:
-        """A definition that is not to be stored, with its source: for trying a query."""
+    def check(
+        self, given: Mapping[str, Any], current: Query | None = None
+    ) -> tuple[Draft, StoredSource] | Refused:
+        """What would be stored, and its source: a new definition, or the current one with these fields."""
         known = self._known()
-        draft = check_new(given, self._rules(known, _name_in(given)))
-        return draft if isinstance(draft, Refused) else (draft, known[draft.data_source])
+        if current is None:
+            draft = check_new(given, self._rules(known, _name_in(given)))
+        else:
+            before, rules = draft_of(current), self._rules(known, current.name, current.id)
+            draft = check_edit(before, _really_sent(before, given), rules)
+        if isinstance(draft, Refused):
+            return draft
+        source = known.get(draft.data_source)
+        return (draft, source) if source else Refused({"data_source": GONE})
 
     def capacity(self) -> dict[str, Capacity]:
         """How full each source is, by name."""
@@ -135,25 +144,19 @@ class Workbench:
         return {source.name: measure(loads.get(source.name, ()), pace, now) for source in self._sources.all()}
 
     def _edit(self, current: Query, given: Mapping[str, Any], by: str | None) -> Saved | Refused:
-        known, before = self._known(), draft_of(current)
-        rules = self._rules(known, current.name, current.id)
-        after = check_edit(before, _really_sent(before, given), rules)
-        if isinstance(after, Refused):
-            return after
-        changed = changed_fields(before, after)
+        checked = self.check(given, current)
+        if isinstance(checked, Refused):
+            return checked
+        after, source = checked
+        changed = changed_fields(draft_of(current), after)
         if not changed:
             return Saved(current)
-        query = self._stored(lambda: self._update(current, after, known, by))
+        query = self._stored(lambda: self._update(current, after, source.id, by))
         return query if isinstance(query, Refused) else self._saved(query, changed, by)
 
-    def _update(
-        self, current: Query, after: Draft, known: Mapping[str, StoredSource], by: str | None
-    ) -> Query:
-        source = known.get(after.data_source)
-        if source is None:
-            raise SourceGone
+    def _update(self, current: Query, after: Draft, source_id: int, by: str | None) -> Query:
         timezone = self._settings().timezone
-        query = self._definitions.update(current.id, after, source.id, by, timezone, current.version)
+        query = self._definitions.update(current.id, after, source_id, by, timezone, current.version)
         if query is None:
             raise UnknownQuery
         return query
@@ -166,7 +169,7 @@ class Workbench:
             message = "another query already publishes this metric with the same labels"
             return Refused({"monitor_metric_config": message})
         except SourceGone:
-            return Refused({"data_source": "this data source was deleted a moment ago"})
+            return Refused({"data_source": GONE})
 
     def _saved(self, query: Query, changed: tuple[str, ...], by: str | None) -> Saved:
         log.info("saved", query=query.name, id=query.id, version=query.version, by=by)
@@ -201,7 +204,7 @@ class Workbench:
 
         def objection(sql: str, data_source: str) -> str | None:
             if data_source not in known:
-                return "its data source was renamed a moment ago: try again"
+                return None  # renamed a moment ago: there is nothing to judge by, and nothing will be stored
             verdict = check(sql, known[data_source].dialect, settings.rules)
             return self._rejected(verdict, name, query_id) if isinstance(verdict, Rejection) else None
 

@@ -9,6 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from plugbay.config import HostConfig
+    from plugbay.host import Plugbay
     from plugbay.store import Store
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -39,3 +40,16 @@ def opened_store(data_dir: Path | None) -> Iterator["Store"]:
         yield store
     finally:
         store.close()
+
+
+@contextmanager
+def opened_host(data_dir: Path | None) -> Iterator["Plugbay"]:
+    """The host with all its plugins, loaded as `serve` would and not served: for the commands of plugins."""
+    from plugbay.application import create_app
+
+    host: Plugbay = create_app(config=config_with(data_dir)).state.plugbay
+    try:
+        yield host
+    finally:
+        host.modules.unload_all()
+        host.store.close()
