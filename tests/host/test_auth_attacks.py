@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-import httpx
+import httpx2
 import pytest
 from argon2 import PasswordHasher
 from live import served
@@ -175,7 +175,7 @@ def test_two_hundred_logins_at_once_are_all_answered(make_host: Callable[..., Pl
 
         def click(number: int) -> int:
             fields = {"username": "ann", "password": PASSWORD if number % 2 else "wrong"}
-            return httpx.post(f"{address}/login", data=fields, timeout=60).status_code
+            return httpx2.post(f"{address}/login", data=fields, timeout=60).status_code
 
         with ThreadPoolExecutor(50) as pool:
             answers = list(pool.map(click, range(200)))
@@ -191,7 +191,7 @@ def test_a_hundred_scrapers_with_one_password_cost_one_check(
     checked, real = [], PasswordHasher.verify
     monkeypatch.setattr(PasswordHasher, "verify", lambda *args: checked.append(1) or real(*args))
     with served(host.app) as address, ThreadPoolExecutor(50) as pool:
-        ask = partial(httpx.get, f"{address}/metrics", auth=("ann", PASSWORD), timeout=60)
+        ask = partial(httpx2.get, f"{address}/metrics", auth=("ann", PASSWORD), timeout=60)
         answers = [pool.submit(ask) for _ in range(100)]
         assert {answer.result().status_code for answer in answers} == {200}
     assert len(checked) == 1
