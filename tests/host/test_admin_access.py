@@ -32,7 +32,7 @@ ACTIONS = [
 def host(make_host) -> Iterator[Plugbay]:
     host = make_host("good")
     yield host
-    assert host.modules.is_module_loaded("greeter")
+    assert host.records.is_enabled("greeter")
     assert not host.restarter.is_requested
 
 

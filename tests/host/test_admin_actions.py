@@ -35,6 +35,14 @@ def test_toggling_disables_at_once_and_enables_again(host: Plugbay, client: Test
     assert client.get("/greeter/").status_code == 200
 
 
+def test_two_clicks_on_one_button_do_not_undo_each_other(host: Plugbay, client: TestClient):
+    assert 'name="wanted" value="disabled"' in client.get(LIST).text
+    for wanted, state in (("disabled", "disabled"), ("enabled", "loaded")):
+        for _ in range(2):
+            client.post("/admin/plugins/polite/toggle", data={"wanted": wanted})
+            assert host.modules.get("polite").state.value == state
+
+
 def test_the_state_survives_a_restart(client: TestClient, make_host):
     client.post("/admin/plugins/polite/toggle")
     assert make_host().modules.get("polite").state.value == "disabled"
@@ -149,7 +157,7 @@ def test_a_folder_with_a_bad_name_is_not_loaded_by_any_switch(
     )
     host = make_host("good")
     before = host.modules.get("Odd-Name").reason
-    assert "begins with a letter" in before
+    assert "a letter first" in before
     client = client_of(host)
     for _ in range(2):
         client.post(f"/admin/plugins/{name}/toggle")

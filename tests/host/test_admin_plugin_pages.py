@@ -109,7 +109,7 @@ def test_a_folder_with_an_odd_name_can_be_looked_at(make_host, client_of, tmp_pa
     page = client.get(LIST).text
     assert "&lt;b&gt;Odd &amp; 100%?#" in page
     link = re.search(r'href="([^"]*Odd[^"]*/overview)"', page)[1]
-    assert "begins with a letter" in words(client.get(link).text)
+    assert "a letter first" in words(client.get(link).text)
 
 
 def test_the_overview_tells_what_a_plugin_contributes(client: TestClient):

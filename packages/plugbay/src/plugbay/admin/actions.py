@@ -1,8 +1,9 @@
 """What an admin can do to plugins and server: one call and a redirect each."""
 
 from collections import Counter
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from plugbay.admin.site import AdminSite
@@ -18,9 +19,11 @@ def action_router(site: AdminSite) -> APIRouter:
     host = site.host
 
     @router.post("/plugins/{plugin_name}/toggle")
-    def toggle(request: Request, plugin_name: str) -> Response:
+    def toggle(request: Request, plugin_name: str, wanted: Annotated[str, Form()] = "") -> Response:
         plugin = site.plugin(plugin_name)
-        change = PluginService.disable_plugin if plugin.is_enabled else PluginService.enable_plugin
+        # our buttons say what they want: two clicks, or two admins, do not undo each other
+        is_off_wanted = wanted == "disabled" if wanted else plugin.is_enabled
+        change = PluginService.disable_plugin if is_off_wanted else PluginService.enable_plugin
         return site.back(request, change(plugin.name, host))
 
     @router.post("/base_module/{plugin_name}/remove")

@@ -25,7 +25,7 @@ def _plugins() -> None:
         "plugin_states",
         sa.Column("name", sa.String(64), primary_key=True),
         sa.Column("enabled", sa.Boolean, nullable=False),
-        sa.Column("found_as", sa.String(255), nullable=False),  # where: kind:name of its folder or entry point
+        sa.Column("found_as", sa.String(255), nullable=False),  # where: kind:name of its place
         sa.Column("updated_at", UTCDateTime, nullable=False),
     )
     op.create_table(
