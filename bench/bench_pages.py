@@ -1,0 +1,90 @@
+"""How long the pages take, and how large they are, with 1,000 and 10,000 queries."""
+
+import gzip
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import httpx2
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from plugbay import SystemClock  # noqa: E402
+from plugbay.store import open_store  # noqa: E402
+from plugbay_scheduled_query.core.draft import Draft  # noqa: E402
+from plugbay_scheduled_query.repository.definitions import Definitions  # noqa: E402
+from servers import PASSWORD, serving  # noqa: E402
+
+SIZES = (1_000, 10_000)
+ROUNDS = 20
+PATHS = {
+    "list": "/scheduled_query/",
+    "list, searched": "/scheduled_query/?search=orders+42",
+    "list, last page by duration": "/scheduled_query/?sort=last_duration_ms&order=desc&page=20",
+    "list, refresh without news": "{seen}",
+    "query page": "/scheduled_query/query/1",
+    "dashboard": "/scheduled_query/dashboard",
+    "widgets": "/scheduled_query/results-widgets",
+    "editor": "/scheduled_query/edit/1",
+}
+
+
+def main() -> None:
+    for size in SIZES:
+        with tempfile.TemporaryDirectory() as folder:
+            measure(Path(folder), size)
+
+
+def measure(home: Path, size: int) -> None:
+    # the samples bring the source that the many queries ask
+    with serving(home, PLUGBAY_SAMPLES="true") as server:
+        assert server.url
+    fill(next(home.rglob("encryption.key")).parent, size)
+    with (
+        serving(home, PLUGBAY_SAMPLES="true") as server,
+        httpx2.Client(base_url=server.url, auth=("admin", PASSWORD), timeout=60) as client,
+    ):
+        say(f"\n{size:,} queries                     median      95 %      size   gzipped")
+        for name, path in PATHS.items():
+            say(line(client, name, path))
+
+
+def fill(data_dir: Path, size: int) -> None:
+    store = open_store("", data_dir)
+    definitions = Definitions(store, SystemClock())
+    for number in range(size):
+        sql = f"SELECT count(*) AS orders FROM orders WHERE country = 'c{number}'"
+        fields = {"cron_schedule": f"{number % 60} {number % 24} * * *", "data_source": "samples"}
+        definitions.create(Draft(name=f"Orders {number}", query=sql, **fields), 1, "bench", "UTC")
+    store.close()
+
+
+def line(client: httpx2.Client, name: str, path: str) -> str:
+    if path == "{seen}":
+        page = client.get("/scheduled_query/").text
+        path = page.partition('id="live" data-live hx-get="')[2].partition('"')[0].replace("&amp;", "&")
+    body = client.get(path).raise_for_status().content
+    times = sorted(once(client, path) for _ in range(ROUNDS))
+    median, high = statistics.median(times), times[int(ROUNDS * 0.95) - 1]
+    sizes = f"{len(body) / 1000:7.1f} kB{len(gzip.compress(body)) / 1000:7.1f} kB"
+    return f"{name:<30}{median:8.1f} ms{high:8.1f} ms{sizes}"
+
+
+def once(client: httpx2.Client, path: str) -> float:
+    """Milliseconds to the first byte."""
+    begin = time.perf_counter()
+    with client.stream("GET", path) as answer:
+        next(answer.iter_raw(1), None)
+        return (time.perf_counter() - begin) * 1000
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
