@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import plugbay_task_worker
-from plugbay import Store, SystemClock
+from plugbay import Clock, Store, SystemClock
 from plugbay_task_worker.claims import KEEP_TICKS, MemoryClaims, TickClaims
 from plugbay_task_worker.embedded import EmbeddedEngine
 from plugbay_task_worker.job import Job
@@ -23,14 +23,17 @@ TASKS, JOBS, PICK_UPS, TIMERS, BURSTS = 1_000, 50_000, 2_000, 200, 50
 IDLE_S = 10.0
 
 
-class MovedClock(SystemClock):
-    """The machine's clock, set ahead as far as one likes."""
+class StandingClock(SystemClock):
+    """A clock that moves only when told to, so that no minute passes by itself."""
 
     def __init__(self) -> None:
-        self.ahead = timedelta()
+        self._now = datetime(2026, 1, 1, tzinfo=UTC)
 
     def now(self) -> datetime:
-        return super().now() + self.ahead
+        return self._now
+
+    def advance(self, seconds: float) -> None:
+        self._now += timedelta(seconds=seconds)
 
 
 def main() -> None:
@@ -49,7 +52,7 @@ def main() -> None:
 
 
 def print_idle() -> None:
-    with engine_at_work() as (engine, _):
+    with engine_at_work() as engine:
         for n in range(TASKS):
             engine.every(owner="bench", name=f"task_{n}", seconds=86_400, call=no_op)
         settle()
@@ -60,13 +63,14 @@ def print_idle() -> None:
 
 
 def print_minute(where: str, claims: TickClaims) -> None:
-    """The cost of one tick of all tasks at once, the clock being set ahead by a minute each time."""
-    with engine_at_work(claims) as (engine, clock):
+    """The cost of one tick of all tasks at once."""
+    clock = StandingClock()
+    with engine_at_work(clock, claims) as engine:
         for n in range(TASKS):
             engine.every(owner="bench", name=f"task_{n}", seconds=60, call=no_op)
         cpu, wall = [], []
         for _ in range(KEEP_TICKS + 20):  # the last ones also forget old claims
-            clock.ahead += timedelta(seconds=60)
+            clock.advance(60)
             began_cpu, began = time.process_time(), time.perf_counter()
             engine.run_due()
             engine.wait_idle()
@@ -82,7 +86,7 @@ def print_minute(where: str, claims: TickClaims) -> None:
 
 
 def print_jobs() -> None:
-    with engine_at_work() as (engine, _):
+    with engine_at_work() as engine:
         engine.handle(owner="bench", name="no_op", call=no_op)
         engine.submit_many("bench", "no_op", [{"run": n} for n in range(1000)])
         engine.wait_idle()
@@ -108,7 +112,7 @@ def print_pick_up() -> None:
         delays.append(time.perf_counter() - submitted)
         begun.release()
 
-    with engine_at_work() as (engine, _):
+    with engine_at_work() as engine:
         engine.handle(owner="bench", name="note", call=note)
         for _ in range(PICK_UPS):
             submitted = time.perf_counter()
@@ -125,9 +129,9 @@ def print_timers() -> None:
         delays.append((datetime.now(UTC) - job.due_at).total_seconds())
         rang.release()
 
-    with engine_at_work() as (engine, clock):
+    with engine_at_work() as engine:
         for n in range(TIMERS):
-            when = clock.now() + timedelta(milliseconds=20 + n % 7)
+            when = datetime.now(UTC) + timedelta(milliseconds=20 + n % 7)
             engine.at(owner="bench", name="lane", when=when, call=note)
             rang.acquire()
     row("lateness of a timer", percentiles(delays))
@@ -136,7 +140,7 @@ def print_timers() -> None:
 def print_burst() -> None:
     """100 jobs at once, of 10 ms each, 8 at a time: when has the last one begun?"""
     lasts = []
-    with engine_at_work(workers=8) as (engine, _):
+    with engine_at_work(workers=8) as engine:
         starts: list[float] = []
 
         def work(job: Job) -> None:
@@ -155,13 +159,12 @@ def print_burst() -> None:
 
 @contextmanager
 def engine_at_work(
-    claims: TickClaims | None = None, workers: int = 16
-) -> Iterator[tuple[EmbeddedEngine, MovedClock]]:
-    clock = MovedClock()
-    engine = EmbeddedEngine(clock, claims or MemoryClaims(), workers=workers)
+    clock: Clock | None = None, claims: TickClaims | None = None, workers: int = 16
+) -> Iterator[EmbeddedEngine]:
+    engine = EmbeddedEngine(clock or SystemClock(), claims or MemoryClaims(), workers=workers)
     engine.start()
     try:
-        yield engine, clock
+        yield engine
     finally:
         engine.stop(0)
 
