@@ -64,7 +64,9 @@ def escapes_limit(world: World, sql: str) -> None:
 
 def is_too_large(world: World, sql: str) -> None:
     outcome = world.run(sql)
-    assert max(len(value) for value in outcome.rows[0] if isinstance(value, str | bytes)) > LARGE, outcome.error
+    assert max(len(value) for value in outcome.rows[0] if isinstance(value, str | bytes)) > LARGE, (
+        outcome.error
+    )
 
 
 def reaches_out(world: World, sql: str) -> None:

@@ -1,4 +1,4 @@
-"""Each hostile statement of the banks is run without the guard on a real database, and does its harm there."""
+"""Each hostile statement of the banks is run on a real database without the guard, and does its harm."""
 
 import pytest
 
@@ -15,5 +15,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("dialect", "harm", "sql"), CASES)
-def test_a_hostile_statement_does_harm_where_nothing_guards(dialect: str, harm: str, sql: str, world: World) -> None:
+def test_a_hostile_statement_does_harm_where_nothing_guards(
+    dialect: str, harm: str, sql: str, world: World
+) -> None:
     PROOFS[harm](world, world.fill(sql))

@@ -7,7 +7,9 @@ SCHEMA = """
 CREATE TABLE customers (id INT PRIMARY KEY, name VARCHAR(50), country CHAR(2), dropped_items INT DEFAULT 0,
   `select` TEXT, `update` TEXT);
 CREATE TABLE orders (id INT PRIMARY KEY AUTO_INCREMENT, customer_id INT, amount DECIMAL(10, 2), status VARCHAR(20),
-  created_at DATETIME, deleted_at DATETIME, payload JSON, FULLTEXT (status), KEY by_status (status));
+  created_at DATETIME, deleted_at DATETIME, payload JSON, KEY by_status (status));
+CREATE TABLE docs (body TEXT, FULLTEXT (body)) ENGINE = MyISAM;
+INSERT INTO docs VALUES ('the quick brown fox');
 CREATE VIEW open_orders AS SELECT * FROM orders WHERE status = 'open';
 CREATE SEQUENCE counter;
 CREATE TABLE `größen-tabelle` (`naïve Größe` INT, 名前 TEXT);
@@ -49,7 +51,7 @@ HOSTILE = {
         "SELECT 1 UNION SELECT written()",
         "WITH x AS (SELECT written() AS w) SELECT w FROM x",
         "SELECT (SELECT written())",
-        "SELECT {{fn written()}}",
+        "SELECT {fn written()}",
         "SELECT IF(1, written(), 0)",
         "BEGIN NOT ATOMIC DELETE FROM orders; END",
         "EXECUTE IMMEDIATE 'DELETE FROM orders'",
@@ -129,6 +131,7 @@ HOSTILE = {
         "KILL {victim}",
         "KILL CONNECTION {victim}",
         "CREATE ROLE evil",
+        "ANALYZE TABLE orders PERSISTENT FOR ALL",
     ],
     "takes_lock": [
         "SELECT * FROM orders FOR UPDATE",
@@ -176,7 +179,7 @@ HOSTILE = {
         "SELECT sleep (30)",
         "SELECT `sleep`(30)",
         "SELECT * FROM orders WHERE SLEEP(30)",
-        "SELECT {{fn sleep(30)}}",
+        "SELECT {fn sleep(30)}",
         "SELECT BENCHMARK(1000000000000, MD5('x'))",
         "SELECT 1 UNION SELECT SLEEP(30)",
         "SELECT COUNT(*) FROM seq_1_to_100000000000 WHERE seq % 7 = 3",
@@ -288,7 +291,7 @@ LEGITIMATE = [
     "SELECT * FROM orders NATURAL JOIN (SELECT 1 AS id) x CROSS JOIN customers USE INDEX (PRIMARY)",
     "SELECT * FROM orders USE INDEX (by_status) WHERE status = 'open'",
     "SELECT * FROM orders FORCE INDEX FOR ORDER BY (by_status) ORDER BY status",
-    "SELECT id FROM orders WHERE MATCH (status) AGAINST ('open' IN BOOLEAN MODE) OR 1",
+    "SELECT MATCH (body) AGAINST ('fox') FROM docs WHERE MATCH (body) AGAINST ('+quick -slow' IN BOOLEAN MODE)",
     "SELECT id FROM orders EXCEPT SELECT 1",
     "SELECT id FROM orders INTERSECT SELECT 2",
     "SELECT table_name, table_rows FROM information_schema.tables WHERE table_schema = DATABASE()",

@@ -33,7 +33,10 @@ class DuckdbWorld(World):
         os.chdir(self.folder)
         for name, content in _templates().items():
             (self.folder / name).write_bytes(content)
-        options = {"extension_directory": str(self.folder / "extensions"), "python_enable_replacements": "false"}
+        options = {
+            "extension_directory": str(self.folder / "extensions"),
+            "python_enable_replacements": "false",
+        }
         self.connection = duckdb.connect(self.folder / "shop.db", config=options)
 
     def run(self, sql: str, limit_s: float | None = None) -> Outcome:

@@ -17,6 +17,7 @@ SCHEMA_QUERIES = (
     "SELECT trigger_name FROM information_schema.triggers WHERE trigger_schema = %s ORDER BY 1",
     "SELECT event_name FROM information_schema.events WHERE event_schema = %s ORDER BY 1",
 )
+NO_WAIT = "lock_wait_timeout = 0, innodb_lock_wait_timeout = 0"
 PASSING = {"timestamp", "rand_seed1", "rand_seed2", "error_count", "warning_count", "identity"}
 
 
@@ -42,7 +43,11 @@ class MysqlWorld(World):
         )
 
     def names(self) -> dict[str, str]:
-        return {**super().names(), "database": str(self._url.database), "victim": str(self.victim.thread_id())}
+        return {
+            **super().names(),
+            "database": str(self._url.database),
+            "victim": str(self.victim.thread_id()),
+        }
 
     def run(self, sql: str, limit_s: float | None = None) -> Outcome:
         if limit_s is not None:
@@ -78,7 +83,11 @@ class MysqlWorld(World):
         return bool(self._ask(f"SHOW DATABASES LIKE '{self._url.database}'"))
 
     def session(self) -> object:
-        variables = {name: value for name, value in self._rows(self.connection, "SHOW VARIABLES") if name not in PASSING}
+        variables = {
+            name: value
+            for name, value in self._rows(self.connection, "SHOW VARIABLES")
+            if name not in PASSING
+        }
         state = self._rows(self.connection, "SELECT @a, DATABASE(), LAST_INSERT_ID(), @@in_transaction")
         return variables, state, [self._works(probe) for probe in ("EXECUTE x", "SELECT * FROM x")]
 
@@ -95,6 +104,7 @@ class MysqlWorld(World):
             "SELECT @@global.max_connections",
             "SELECT User FROM mysql.global_priv ORDER BY 1",
             "SELECT Server_name FROM mysql.servers",
+            f"SELECT table_name FROM mysql.table_stats WHERE db_name = '{self._url.database}'",
             alive,
         )
         return [self._ask(query) for query in queries]
@@ -106,7 +116,7 @@ class MysqlWorld(World):
         if self._ask("SELECT IS_USED_LOCK('evil')")[0][0] is not None:
             return True
         try:
-            self._ask("SET STATEMENT lock_wait_timeout = 0, innodb_lock_wait_timeout = 0 FOR UPDATE orders SET amount = 1")
+            self._ask(f"SET STATEMENT {NO_WAIT} FOR UPDATE orders SET amount = 1")
         except pymysql.err.OperationalError:
             return True
         return False

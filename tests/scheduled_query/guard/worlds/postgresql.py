@@ -9,8 +9,8 @@ from .world import Outcome, World
 
 PUBLIC = "(SELECT oid FROM pg_namespace WHERE nspname = 'public')"
 SCHEMA_QUERIES = (
-    f"SELECT relname, relkind, relacl::text, relrowsecurity FROM pg_class WHERE relnamespace = {PUBLIC} ORDER BY 1",
-    "SELECT attrelid::regclass::text, attname FROM pg_attribute WHERE attrelid::regclass::text !~ '^pg_' ORDER BY 1, 2",
+    f"SELECT relname, relacl::text, relrowsecurity FROM pg_class WHERE relnamespace = {PUBLIC} ORDER BY 1",
+    "SELECT attrelid::regclass::text, attname FROM pg_attribute WHERE attrelid > 16383 ORDER BY 1, 2",
     f"SELECT proname FROM pg_proc WHERE pronamespace = {PUBLIC} ORDER BY 1",
     f"SELECT typname FROM pg_type WHERE typnamespace = {PUBLIC} ORDER BY 1",
     "SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' ORDER BY 1",
@@ -116,7 +116,11 @@ class PostgresqlWorld(World):
         return bool(self._ask_other(mine)[0][0][0])
 
     def was_reached(self) -> bool:
-        heard = any(True for _ in self.other.notifies(timeout=2, stop_after=1)) if not self.door.is_open else False
+        heard = (
+            any(True for _ in self.other.notifies(timeout=2, stop_after=1))
+            if not self.door.is_open
+            else False
+        )
         return heard or super().was_reached()
 
     def close(self) -> None:

@@ -1,18 +1,27 @@
+import _sqlite3
 import ctypes
 import sqlite3
 import time
 from contextlib import closing
 from typing import Any
 
-import _sqlite3
 from scheduled_query.guard.banks import sqlite as bank
 
 from .world import Outcome, World
 
-PRAGMAS = (
-    "foreign_keys synchronous cache_size query_only temp_store busy_timeout recursive_triggers read_uncommitted "
-    "locking_mode automatic_index secure_delete"
-).split()
+PRAGMAS = [
+    "foreign_keys",
+    "synchronous",
+    "cache_size",
+    "query_only",
+    "temp_store",
+    "busy_timeout",
+    "recursive_triggers",
+    "read_uncommitted",
+    "locking_mode",
+    "automatic_index",
+    "secure_delete",
+]
 
 
 class SqliteWorld(World):

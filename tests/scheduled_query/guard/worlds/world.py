@@ -1,6 +1,5 @@
 """A throw-away database without any guard: it runs whatever it is told, and tells what became of it."""
 
-import os
 import socket
 import tempfile
 import threading
@@ -15,7 +14,7 @@ MARKER = "secret"  # in the files that no query may read, and in their names
 
 @dataclass
 class Outcome:
-    """What came back: rows and columns of the last result, the error if there was one, the seconds it took."""
+    """What came back: rows and columns of the last result, the error if there was one, the seconds."""
 
     rows: Sequence[Any] = field(default_factory=list)
     error: str = ""
@@ -29,7 +28,11 @@ class World(ABC):
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="world-"))
         self.folder.chmod(0o777)  # the servers run as another user
-        for name, text in (("secret.txt", MARKER), ("secret.csv", f"{MARKER}\n{MARKER}\n"), ("number.txt", "99\n")):
+        for name, text in (
+            ("secret.txt", MARKER),
+            ("secret.csv", f"{MARKER}\n{MARKER}\n"),
+            ("number.txt", "99\n"),
+        ):
             self.put(name, text)
         self.put("secret.json", f'{{"{MARKER}": 1}}')
         self.put("number.csv", "99\n")
@@ -44,7 +47,7 @@ class World(ABC):
         """The statement with the names of this world in it."""
         for name, value in self.names().items():
             sql = sql.replace("{" + name + "}", value)
-        return sql.replace("{{", "{").replace("}}", "}")
+        return sql
 
     def names(self) -> dict[str, str]:
         return {"dir": str(self.folder), "port": str(self.door.port)}
@@ -83,7 +86,8 @@ class World(ABC):
         return False
 
     def begin(self) -> None:
-        """From now on nothing is kept until the end: locks stay."""
+        """From now on locks stay until the end; where each statement keeps its own, nothing is to be done."""
+        return
 
     def was_reached(self) -> bool:
         """Did anyone outside of the session notice?"""
@@ -93,7 +97,7 @@ class World(ABC):
         self.door.close()
         for path in sorted(self.folder.rglob("*"), reverse=True):
             path.rmdir() if path.is_dir() else path.unlink()
-        os.rmdir(self.folder)
+        self.folder.rmdir()
 
 
 class Door:

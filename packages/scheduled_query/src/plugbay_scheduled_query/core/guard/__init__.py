@@ -1,6 +1,6 @@
 """The guard before every source: one statement that only reads, by its words and its tree, or a reason."""
 
-from .check import check
+from .judging import check
 from .verdict import DEFAULT_KEYWORDS, MAX_LENGTH, Allowed, Rejection, Rules, Verdict
 
 __all__ = ["DEFAULT_KEYWORDS", "MAX_LENGTH", "Allowed", "Rejection", "Rules", "Verdict", "check"]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from .functions import Functions
@@ -28,7 +29,7 @@ def calls(tokens: list[Token]) -> Iterator[Call]:
 def reject_calls(tokens: list[Token], functions: Functions, allowed: frozenset[str]) -> Rejection | None:
     """Refuses the first call of a function that is known to do harm."""
     for call in calls(tokens):
-        if not _is_listed(call, allowed) and (harm := functions.danger(call.name)):
+        if not is_listed(call, allowed) and (harm := functions.danger(call.name)):
             return dangerous(call.full_name, harm)
     return None
 
@@ -38,10 +39,9 @@ def unknown_calls(tokens: list[Token], functions: Functions, allowed: frozenset[
     names = {
         call.name
         for call in calls(tokens)
-        if call.name not in functions.harmless and not _is_listed(call, allowed)
+        if call.name not in functions.harmless and not is_listed(call, allowed)
     }
-    before_brackets = zip(tokens, tokens[1:], strict=False)
-    counted = (_folded(token.value) for token, bracket in before_brackets if bracket.is_mark("("))
+    counted = (_folded(token.value) for token, bracket in pairwise(tokens) if bracket.is_mark("("))
     return Counter(name for name in counted if name in names)
 
 
@@ -86,5 +86,6 @@ def _folded(name: str) -> str:
     return name.lower() if name.isascii() else name
 
 
-def _is_listed(call: Call, allowed: frozenset[str]) -> bool:
+def is_listed(call: Call, allowed: frozenset[str]) -> bool:
+    """Has an operator of the service allowed this function, by its last name or all of it?"""
     return call.name in allowed or call.full_name in allowed

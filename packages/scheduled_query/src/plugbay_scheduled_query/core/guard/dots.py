@@ -1,4 +1,4 @@
-"""PostgreSQL calls functions by a dot as well: `(x).lo_create`, and `x.lo_create` where x is a function in FROM.
+"""PostgreSQL calls functions by a dot too: `(x).lo_create`, and `x.lo_create` where x is a function in FROM.
 
 Behind a dot mostly stands a column, which may be called anything. So the rule is strict only where the dot
 can call: behind a bracket, and behind the alias of a function.
@@ -6,6 +6,7 @@ can call: behind a bracket, and behind the alias of a function.
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from sqlglot import exp
 
@@ -31,13 +32,13 @@ _VALUE_FUNCTIONS = words("""
 
 
 def reject_dots(tokens: list[Token], functions: Functions) -> Rejection | None:
-    """Refuses dangerous names behind a bracket and a dot."""
+    """Refuses dangerous names behind a bracket and dots: `(x).a.lo_create`."""
     behind_bracket = False
-    for before, dot, name in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        follows = before.is_mark(")", "]") or (behind_bracket and before.is_name)
-        behind_bracket = dot.is_mark(".") and follows
-        if behind_bracket and (harm := functions.danger(name.value.lower())):
-            return dangerous(name.value, harm)
+    for before, token in pairwise(tokens):
+        is_named = before.is_mark(".") and behind_bracket
+        if is_named and (harm := functions.danger(token.value.lower())):
+            return dangerous(token.value, harm)
+        behind_bracket = (token.is_mark(".") and (behind_bracket or before.is_mark(")", "]"))) or is_named
     return None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from .plain import CALL_PREFIX
+from .plain import CALL_PREFIX, PlainText
 from .tokens import Kind, Token
 from .verdict import Rejection
 
@@ -24,31 +24,31 @@ _FORMATTING = re.compile(r"%[-+ #0]*[0-9.*]*[0-9]{7,}|:[^}]*[0-9]{7,}")
 _SEQUENCE_TABLE = re.compile(r"seq_([0-9]+)_to_([0-9]+)(?:_step_([0-9]+))?")
 
 
-def reject_endless(tree: exp.Expr, tokens: list[Token]) -> Rejection | None:
+def reject_endless(tree: exp.Expr, tokens: list[Token], plain: PlainText) -> Rejection | None:
     """Refuses what can be seen to run forever or to fill the memory."""
     return (
-        next(filter(None, map(_reject_recursion, tree.find_all(exp.With))), None)
+        next(filter(None, (_reject_recursion(clause, plain) for clause in tree.find_all(exp.With))), None)
         or next(filter(None, map(_reject_size, tree.find_all(exp.Func))), None)
         or next(filter(None, map(_reject_sequence, tree.find_all(exp.Table))), None)
         or _reject_format(tokens)
     )
 
 
-def _reject_recursion(clause: exp.With) -> Rejection | None:
+def _reject_recursion(clause: exp.With, plain: PlainText) -> Rejection | None:
     if not clause.recursive or _is_limited(clause):
         return None
     for cte in clause.expressions:
-        if cte.alias and _never_ends(cte):
-            reason = f"The recursive part of {cte.alias} never ends: it has no WHERE, no join and no LIMIT."
-            return Rejection("endless", reason, cte.alias)
+        name = plain.original(cte.args["alias"].this)
+        if _never_ends(cte.this, name.lower(), plain):
+            reason = f"The recursive part of {name} never ends: it has no WHERE, no join and no LIMIT."
+            return Rejection("endless", reason, name)
     return None
 
 
-def _never_ends(cte: exp.Expr) -> bool:
-    union = cte.this
-    if not isinstance(union, exp.Union) or union.args.get("distinct") or union.args.get("limit"):
+def _never_ends(query: exp.Expr, name: str, plain: PlainText) -> bool:
+    if not isinstance(query, exp.Union) or query.args.get("distinct"):
         return False
-    return any(_repeats_all(branch, cte.alias) for branch in _branches(union))
+    return any(_repeats_all(branch, name, plain) for branch in _branches(query))
 
 
 def _branches(query: exp.Expr) -> Iterator[exp.Expr]:
@@ -61,17 +61,14 @@ def _branches(query: exp.Expr) -> Iterator[exp.Expr]:
             yield branch
 
 
-def _repeats_all(branch: exp.Expr, name: str) -> bool:
+def _repeats_all(branch: exp.Expr, name: str, plain: PlainText) -> bool:
     """A branch that takes every row of its own table and drops none."""
-    if not isinstance(branch, exp.Select):
-        return False
-    source = branch.args.get("from_") or branch.args.get("from")
+    source = branch.args.get("from_")
     table = source.this if source else None
-    if not isinstance(table, exp.Table) or table.name.lower() != name.lower().removeprefix(CALL_PREFIX):
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
         return False
-    return not any(
-        branch.args.get(part) for part in ("where", "joins", "laterals", "having", "limit", "group")
-    )
+    drops = any(branch.args.get(part) for part in ("where", "joins", "laterals", "having", "limit", "group"))
+    return plain.original(table.this).lower() == name and not drops
 
 
 def _is_limited(clause: exp.With) -> bool:
@@ -112,8 +109,7 @@ def _number(node: exp.Expr) -> float | None:
         node = node.this
     if not isinstance(node, exp.Literal) or node.is_string:
         return None
-    text = node.name.replace("_", "")
-    return sign * (int(text, 0) if text[:2].lower() in ("0x", "0o", "0b") else float(text))
+    return sign * float(node.name)
 
 
 def _reject_sequence(table: exp.Table) -> Rejection | None:

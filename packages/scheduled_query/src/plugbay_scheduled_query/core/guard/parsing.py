@@ -1,5 +1,6 @@
 """Has sqlglot parse one statement, within bounds: a fresh stack, a number of steps, no log lines."""
 
+import logging
 import threading
 from functools import cache
 from typing import Any
@@ -14,6 +15,10 @@ from .verdict import Rejection
 STEPS_PER_TOKEN = 5
 STEPS_AT_LEAST = 20_000
 
+_THREAD_NAME = "sql-guard"
+# sqlglot tells its log of text that it cannot parse; a verdict says it better, and the text is a stranger's.
+logging.getLogger("sqlglot").addFilter(lambda record: record.threadName != _THREAD_NAME)
+
 
 class _TooManySteps(Exception):
     """The parser went back and forth too often."""
@@ -23,7 +28,7 @@ def parse_one(sql: str, parser_name: str) -> exp.Expr | Rejection:
     """The tree of exactly one statement, or why there is none."""
     outcome: list[exp.Expr | Rejection] = []
     # A stack of its own: how deep a query may be must not depend on how deep the caller is.
-    thread = threading.Thread(target=lambda: outcome.append(_outcome(sql, parser_name)), name="sql-guard")
+    thread = threading.Thread(target=lambda: outcome.append(_outcome(sql, parser_name)), name=_THREAD_NAME)
     thread.start()
     thread.join()
     return outcome[0]

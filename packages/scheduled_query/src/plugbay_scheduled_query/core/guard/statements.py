@@ -13,11 +13,9 @@ _QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
 
 
 def single_statement(tokens: list[Token]) -> list[Token] | Rejection:
-    """The tokens without a semicolon at the end; a second statement is refused."""
-    semicolons = [index for index, token in enumerate(tokens) if token.is_mark(";")]
-    end = semicolons[0] if semicolons else len(tokens)
-    rest = [token for token in tokens[end:] if not token.is_mark(";")]
-    if rest:
+    """The tokens without a semicolon at the end; whatever stands behind it is refused."""
+    end = next((index for index, token in enumerate(tokens) if token.is_mark(";")), len(tokens))
+    if rest := tokens[end + 1 :]:
         reason = f"The text holds more than one statement: “{rest[0].value}” stands behind a semicolon."
         return Rejection("statements", reason, rest[0].value)
     return tokens[:end] or Rejection("empty", "The query holds nothing but comments.")

@@ -16,7 +16,7 @@ from .endless import reject_endless
 from .forms import Form
 from .keywords import reject_keywords
 from .lexis import NotSql, scan
-from .plain import plain_text
+from .plain import PlainText
 from .statements import reject_words, single_statement
 from .tokens import Token
 from .tree import reject_tree
@@ -108,10 +108,10 @@ def _reject_query(tokens: list[Token], dialect: Dialect, rules: Rules) -> Reject
     tokens = dialect.rewrite(tokens)
     if rejection := _reject_query_tokens(tokens, dialect, rules):
         return rejection
-    plain = plain_text(tokens, dialect.functions, rules.allowed_functions, dialect.quote)
+    plain = PlainText(tokens, dialect.functions, rules.allowed_functions, dialect.quote)
     names = unknown_calls(tokens, dialect.functions, rules.allowed_functions)
     tree = reject_tree(plain, dialect.parser, names, dialect.table_rule)
     if isinstance(tree, Rejection):
         return tree
     dotted = reject_dotted_columns(tree, plain, dialect.functions) if dialect.calls_by_dot else None
-    return dotted or reject_endless(tree, tokens)
+    return dotted or reject_endless(tree, tokens, plain)
