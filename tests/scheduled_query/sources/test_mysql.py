@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import mariadb
@@ -168,6 +169,17 @@ def test_every_type_of_column_is_valid_json(asker: Asker, shop: Any, mariadb_url
         "USE mysql",
         "SET @a = 1",
         "SELECT 1; DELETE FROM orders",
+        "SELECT 1 INTO OUTFILE '/tmp/never-written'",
+        "SELECT 1 INTO @a",
+        "SET GLOBAL max_connections = 77",
+        "FLUSH TABLES WITH READ LOCK",
+        "KILL 1",
+        "SHUTDOWN",
+        "DO SLEEP(0)",
+        "/*!50000 SET GLOBAL max_connections = 77 */",
+        "/* SHOW */ SET GLOBAL max_connections = 77",
+        "HANDLER orders OPEN",
+        "PREPARE p FROM 'SELECT 1'",
         "LOAD DATA LOCAL INFILE '/etc/hostname' INTO TABLE orders (item)",
         "WITH x AS (SELECT 1) DELETE FROM orders",
     ],
@@ -185,6 +197,28 @@ def test_nothing_that_does_more_than_reading_gets_through(
     shop.execute("SHOW TABLES")
     assert sorted(name for (name,) in shop.fetchall()) == ["numbers", "orders"]
     assert one(shop, "SELECT count(*) FROM mysql.user WHERE user = 't'") == 0
+    assert one(shop, "SELECT @@GLOBAL.max_connections") == 500
+    assert not Path("/tmp/never-written").exists()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SHOW TABLES",
+        "show create table orders",
+        "SHOW PLUGINS",
+        "SHOW WARNINGS",
+        "DESCRIBE orders",
+        "EXPLAIN SELECT * FROM orders",
+        "EXPLAIN FORMAT=JSON SELECT * FROM orders",
+        "VALUES (1), (2)",
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 3) SELECT x FROM c",
+        "SELECT item, row_number() OVER (ORDER BY id) FROM orders",
+        "SELECT 'SET GLOBAL' /* ; */ -- x",
+    ],
+)
+def test_all_that_reads_works(asker: Asker, shop: Any, mariadb_url: str, sql: str):
+    assert asker.ask(mariadb_url, sql).status == "success"
 
 
 @pytest.mark.parametrize("sql", ["", "-- x\n"])

@@ -159,6 +159,12 @@ def test_text_of_a_database_without_encoding_is_kept(
         "SELECT setval('orders_id_seq', 1)",
         "SELECT * FROM orders FOR UPDATE",
         "COPY orders FROM PROGRAM 'true'",
+        "COPY (SELECT 1) TO PROGRAM 'cat > /tmp/never-written'",
+        "COPY (SELECT 1) TO '/tmp/never-written'",
+        "DO $$ BEGIN EXECUTE $q$COPY (SELECT 1) TO '/tmp/never-written'$q$; END $$",
+        "ALTER SYSTEM SET work_mem = '1GB'",
+        "CHECKPOINT",
+        "LOAD 'auto_explain'",
         "LOCK TABLE orders",
         "GRANT ALL ON orders TO public",
         "VACUUM",
@@ -181,6 +187,24 @@ def test_nothing_that_does_more_than_reading_gets_through(
     assert asker.ask(postgres_url, sql).status == "failed"
     assert shop.execute("SELECT count(*) FROM orders").fetchone() == (2,)
     assert shop.execute("SELECT count(*) FROM pg_class WHERE relname = 't'").fetchone() == (0,)
+    assert not Path("/tmp/never-written").exists()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SHOW work_mem",
+        "EXPLAIN SELECT * FROM orders",
+        "EXPLAIN ANALYZE SELECT * FROM orders",
+        "TABLE orders",
+        "VALUES (1), (2)",
+        "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < 3) SELECT x FROM c",
+        "SELECT item, row_number() OVER (ORDER BY id) FROM orders",
+        "SELECT 'DELETE' /* ; */ ; -- x",
+    ],
+)
+def test_all_that_reads_works(asker: Asker, shop: psycopg.Connection, postgres_url: str, sql: str):
+    assert asker.ask(postgres_url, sql).status == "success"
 
 
 def test_a_copy_to_the_client_is_no_result_and_the_next_query_runs(

@@ -1,6 +1,8 @@
 """MariaDB and MySQL: one statement in a read-only transaction, stopped from a second connection."""
 
 import contextlib
+import re
+import struct
 from typing import Any
 
 import pymysql
@@ -23,8 +25,12 @@ from plugbay_scheduled_query.sources.dialects.session import (
 from plugbay_scheduled_query.sources.values import JsonText, NumberText, iso_text
 from plugbay_scheduled_query.sources.wkb import geometry_text
 
+COM_STMT_PREPARE = 0x16
+COM_STMT_CLOSE = 0x19
 COM_RESET_CONNECTION = 0x1F
 TIMEOUT_ERRORS = {1969, 3024}  # MariaDB's max_statement_time, MySQL's max_execution_time
+
+_SHOW = re.compile(r"\s*SHOW\b", re.IGNORECASE)  # some of these are counted as 0
 
 
 def _integer(raw: bytes) -> int:
@@ -74,11 +80,26 @@ class MysqlSession:
 
     def execute(self, sql: str) -> Answer:
         self._is_clean = False
+        if self._count_columns(sql) == 0 and _SHOW.match(sql) is None:
+            raise SourceError("the statement returns no rows")
         cursor = self._cursor = self._connection.cursor(SSCursor)
         cursor.execute(sql)
         if cursor.description is None:
             raise SourceError("the statement returns no rows")
         return Answer([str(column[0]) for column in cursor.description], self._fetch)
+
+    def _count_columns(self, sql: str) -> int:
+        """Have the server prepare a statement and throw it away: 0 for all that acts instead of answering."""
+        connection = self._connection
+        connection._execute_command(COM_STMT_PREPARE, sql)
+        answer = connection._read_packet()
+        answer.read_uint8()
+        statement, columns, marks = answer.read_uint32(), answer.read_uint16(), answer.read_uint16()
+        for count in filter(None, (marks, columns)):
+            for _ in range(count + 1):  # a description each, and the end
+                connection._read_packet()
+        connection._execute_command(COM_STMT_CLOSE, struct.pack("<I", statement))  # has no answer
+        return int(columns)
 
     def _fetch(self, count: int) -> list[Any]:
         rows = list(self._cursor.fetchmany(count))

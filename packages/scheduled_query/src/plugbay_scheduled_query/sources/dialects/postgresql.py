@@ -33,7 +33,6 @@ CHECK_CLIENT = "client_connection_check_interval"
 CHUNKED_ROWS_SINCE = 170000
 CHUNK_ROWS = 20  # few, because a chunk is held whole, however long its cells are
 
-_ROWS = (pq.ExecStatus.SINGLE_TUPLE, pq.ExecStatus.TUPLES_CHUNK, pq.ExecStatus.TUPLES_OK)
 _ALWAYS = {
     "application_name": "plugbay",
     "client_encoding": "UTF8",
@@ -69,18 +68,29 @@ class PostgresqlSession:
             raise StaleSessionError from None
 
     def execute(self, sql: str) -> Answer:
-        results = self._send(sql)
-        first = next(results, None)
-        if first is None:
-            raise SourceError("the statement is empty")
-        if first.status not in _ROWS:
+        link = self._connection.pgconn
+        link.send_prepare(b"", sql.encode())  # unlike execute(): the extended protocol, one statement
+        self._step()
+        link.send_describe_prepared(b"")
+        form = self._step()
+        if form.nfields == 0:  # known before it runs: COPY, DO, SET and all that acts instead of answering
             raise SourceError("the statement returns no rows")
+        results = self._results()
+        first = next(results)
         names = [(first.fname(i) or b"").decode("utf-8", "replace") for i in range(first.nfields)]
         return Answer(names, _Rows(self._connection, first, results).fetch)
 
-    def _send(self, sql: str) -> Iterator[pq.abc.PGresult]:
+    def _step(self) -> pq.abc.PGresult:
         link = self._connection.pgconn
-        link.send_query_params(sql.encode(), None)  # unlike execute(): the extended protocol, one statement
+        self._connection.wait(generators.send(link))
+        result: pq.abc.PGresult = self._connection.wait(generators.fetch_many(link))[0]
+        if result.status == pq.ExecStatus.FATAL_ERROR:
+            raise psycopg.errors.error_from_result(result, encoding="utf-8")
+        return result
+
+    def _results(self) -> Iterator[pq.abc.PGresult]:
+        link = self._connection.pgconn
+        link.send_query_prepared(b"", None)
         if pq.version() >= CHUNKED_ROWS_SINCE:
             link.set_chunked_rows_mode(CHUNK_ROWS)
         else:
@@ -93,8 +103,6 @@ class PostgresqlSession:
                     self._connection.wait(generators.fetch(link))  # the end, so that the session can go on
                 raise error
             yield result
-            if result.status == pq.ExecStatus.COPY_OUT:
-                return
 
     def cancel(self) -> None:
         self._connection.cancel_safe(timeout=CANCEL_LIMIT_S)
