@@ -3,7 +3,7 @@
 import itertools
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -148,6 +148,12 @@ def service(quiet: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     """One service for all tests of a file; each makes queries of its own."""
     with running_service(tmp_path_factory.mktemp("service")) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def run_service(quiet: None) -> Callable[..., Any]:
+    """Runs a service of one's own in a folder."""
+    return running_service
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
