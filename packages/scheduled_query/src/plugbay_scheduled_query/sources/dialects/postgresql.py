@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,6 +30,7 @@ from plugbay_scheduled_query.sources.dialects.session import (
 )
 
 IDLE_GRACE_S = 5  # after the time limit: a runner that hangs in mid-result does not hold its transaction
+CLOCK_SLACK_S = 0.05  # between the server's clock and ours
 CHECK_CLIENT = "client_connection_check_interval"
 CHUNKED_ROWS_SINCE = 170000
 CHUNK_ROWS = 20  # few, because a chunk is held whole, however long its cells are
@@ -49,6 +51,7 @@ class PostgresqlSession:
     ends_with_client = True
 
     def __init__(self, params: Params) -> None:
+        self._deadline = 0.0
         self._connection = _connect(params)
         try:
             refuse_own_store(self._connection, params.values.get("store"))
@@ -58,7 +61,8 @@ class PostgresqlSession:
             raise
 
     def begin(self, timeout_s: float) -> None:
-        limit = max(1, int(timeout_s * 1000))
+        self._deadline = time.monotonic() + timeout_s
+        limit = math.ceil(timeout_s * 1000)
         idle = limit + IDLE_GRACE_S * 1000
         limits = {"statement_timeout": limit, "idle_in_transaction_session_timeout": idle, **self._settings}
         lines = (f"SET LOCAL {name} = {value}" for name, value in limits.items())
@@ -108,7 +112,9 @@ class PostgresqlSession:
         self._connection.cancel_safe(timeout=CANCEL_LIMIT_S)
 
     def is_timeout(self, error: Exception) -> bool:
-        return isinstance(error, psycopg.errors.QueryCanceled) and "statement timeout" in str(error)
+        # the message says so too, but in the language of the server
+        is_late = time.monotonic() >= self._deadline - CLOCK_SLACK_S
+        return is_late and isinstance(error, psycopg.errors.QueryCanceled)
 
     def reset(self) -> bool:
         if self._is_midway():
