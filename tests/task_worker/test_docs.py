@@ -43,7 +43,8 @@ def test_the_jobs_of_the_page_are_done(documented: Plugbay, clock: FakeClock) ->
         clock.advance(30)
         engine.run_due()
         assert engine.wait_idle(PATIENCE_S)
-    parcels.send_now(5)
+        engine.stop(0)
+        parcels.send_now(5)
 
     assert sorted(parcels.sent) == [1, 2, 3, 4]
     assert parcels.handed_back == [5]
