@@ -37,6 +37,11 @@ SPECIFIED = {
 }
 
 
+@pytest.fixture(scope="module")
+def service(service_on_both):
+    return service_on_both
+
+
 def get(service, query_id):
     return service.viewer.get(f"/api/scheduled-queries/{query_id}").json()
 

@@ -10,6 +10,11 @@ TIME = re.compile(r"\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}")
 
 
 @pytest.fixture(scope="module")
+def service(service_on_both):
+    return service_on_both
+
+
+@pytest.fixture(scope="module")
 def query(service) -> dict[str, Any]:
     """A query with a gauge that succeeded twice and failed once, thrice over in time."""
     made = service.create(
