@@ -49,7 +49,9 @@ def test_the_page_of_a_query_shows_all_about_it(service: Service):
     ):
         assert words in page.text
     assert len(page.all("ui-chart")) == 2
-    assert page.first("a", href=f"/api/results/{made['id']}.csv")
+    for kind in ("csv", "json"):
+        assert service.viewer.get(f"/api/results/{made['id']}.{kind}").status_code == 200
+        assert page.first("a", href=f"/api/results/{made['id']}.{kind}")
     assert [link.text for link in page.first("ol", **{"class": "breadcrumb"}).all("a")][
         1
     ] == "Scheduled Queries"
@@ -137,6 +139,9 @@ def test_an_execution_shows_its_whole_result_in_pages(service: Service):
     page = read(service.viewer.get(EXECUTION.format(execution["id"]), params={"page": "3"}).text)
     assert "401–450 of 450 rows" in page.text
     assert page.first("tbody").all("tr")[-1].text == "449"
+    for kind in ("csv", "json"):
+        link = page.first("a", href=f"/api/executions/{execution['id']}/result.{kind}")
+        assert service.viewer.get(link.attributes["href"]).status_code == 200
 
 
 def test_an_execution_tells_its_error(service: Service):

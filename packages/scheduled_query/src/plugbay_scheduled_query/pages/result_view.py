@@ -34,13 +34,6 @@ def previous_value(recent: Sequence[float | None]) -> float | None:
     return known[-2] if len(known) > 1 else None
 
 
-def sparkline(query: Query) -> tuple[str, Sequence[float | None]]:
-    """What the small line of a row shows: values where there are any, else durations."""
-    if any(value is not None for value in query.recent_values):
-        return "Values", query.recent_values
-    return "Durations", query.recent_durations_ms
-
-
 def forms(columns: Sequence[str], text: str, is_whole: bool = True) -> dict[str, Any]:
     """One result in each of the forms, and which of them `auto` chooses."""
     kinds = (RenderType.TABLE, RenderType.COUNTER, RenderType.RAW)

@@ -28,7 +28,10 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 });
 // A refresh that fails says nothing: the next one will do; what somebody pressed speaks up.
 for (const name of ["htmx:sendError", "htmx:responseError"]) {
-  document.addEventListener(name, (event) => { if (event.detail.elt.hasAttribute("data-live")) event.stopImmediatePropagation(); }, { capture: true });
+  document.addEventListener(name, (event) => {
+    const { elt, xhr } = event.detail;
+    if (elt.hasAttribute("data-live") && xhr.status !== 401) event.stopImmediatePropagation(); // 401: the session ended, and the page leads to the login
+  }, { capture: true });
 }
 // Addresses carry only what was chosen.
 document.addEventListener("htmx:configRequest", ({ detail }) => {

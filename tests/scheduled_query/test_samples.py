@@ -1,0 +1,67 @@
+"""What a first start brings, on a real service: six queries that ran, once ever."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from plugbay import Plugbay
+from plugbay_scheduled_query import samples
+from plugbay_scheduled_query.core.model import RenderType
+from plugbay_scheduled_query.parts import Parts
+from plugbay_scheduled_query.repository.sources import Origin
+
+
+@contextmanager
+def started(folder: Path, is_wanted: bool = True) -> Iterator[Parts]:
+    config = {"data_dir": folder / "data", "samples": is_wanted}
+    host = Plugbay(FastAPI(), folder, config=config)
+    with TestClient(host.app):
+        module = host.get_module("scheduled_query")
+        assert module
+        yield module.parts  # type: ignore[attr-defined]
+
+
+def test_a_first_start_brings_a_source_and_six_queries_that_ran(tmp_path: Path):
+    with started(tmp_path) as parts:
+        [source] = parts.sources.all()
+        assert (source.name, source.origin) == (samples.SOURCE, Origin.SAMPLE)
+        found = list(parts.definitions.all())
+        assert [query.name for query in found] == [fields["name"] for fields in samples.QUERIES]
+        for query in found:
+            assert parts.service.run_now(query.id, "ada", 60)  # joins the first run, or is the second
+            latest = parts.definitions.get(query.id)
+            assert latest
+            assert (latest.name, latest.last_status, latest.last_error) == (query.name, "success", None)
+
+
+def test_the_samples_show_every_render_type_and_two_metrics():
+    kinds = {RenderType(fields["render_type"]) for fields in samples.QUERIES}
+    assert kinds == set(RenderType)
+    assert sum("monitor_metric_config" in fields for fields in samples.QUERIES) == 2
+
+
+def test_the_samples_leave_half_of_the_lane_free(tmp_path: Path):
+    with started(tmp_path) as parts:
+        assert parts.capacities.by_source()[samples.SOURCE].fill_then <= 0.5
+
+
+def test_what_was_deleted_does_not_return(tmp_path: Path):
+    with started(tmp_path) as parts:
+        for query in list(parts.definitions.all()):
+            parts.workbench.delete(query.id, "ada")
+    with started(tmp_path) as parts:
+        assert list(parts.definitions.all()) == []
+
+
+def test_who_wants_no_samples_gets_none(tmp_path: Path):
+    with started(tmp_path, is_wanted=False) as parts:
+        assert parts.sources.all() == []
+        assert list(parts.definitions.all()) == []
+
+
+@pytest.mark.parametrize("minute", range(0, 1440, 97))
+def test_every_minute_of_the_day_has_a_level(minute: int):
+    assert 0 < samples._level(minute) < 2
