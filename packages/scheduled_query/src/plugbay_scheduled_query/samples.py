@@ -10,10 +10,11 @@ from typing import Any
 from plugbay_scheduled_query.parts import Parts
 from plugbay_scheduled_query.repository.sources import Origin
 from plugbay_scheduled_query.sources.source import Source
+from plugbay_scheduled_query.surroundings import SAMPLE_FILE
 from plugbay_scheduled_query.tables import marks
 from plugbay_scheduled_query.workbench import Saved
 
-FILE = "samples.db"
+FILE = SAMPLE_FILE  # which a source may be, although it is in the data directory
 SOURCE = "samples"
 AUTHOR = "plugbay"
 MARK = "samples"

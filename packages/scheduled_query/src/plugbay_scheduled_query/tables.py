@@ -111,9 +111,10 @@ results = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("query_id", sa.Integer, nullable=False, index=True),
     sa.Column("columns", sa.Text, nullable=False),  # JSON
-    sa.Column("text", sa.Text, nullable=False),  # JSON: the rows
     sa.Column("row_count", sa.Integer, nullable=False),
     sa.Column("preview", sa.Text),  # JSON: the first rows; null when they are all there is
+    # JSON: the rows; last, because SQLite would read ten megabytes to reach what stands behind them
+    sa.Column("text", sa.Text, nullable=False),
     sqlite_autoincrement=True,
 )
 

@@ -102,9 +102,9 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer, primary_key=True),
         sa.Column("query_id", sa.Integer, nullable=False),
         sa.Column("columns", sa.Text, nullable=False),
-        sa.Column("text", sa.Text, nullable=False),
         sa.Column("row_count", sa.Integer, nullable=False),
         sa.Column("preview", sa.Text),
+        sa.Column("text", sa.Text, nullable=False),
         sqlite_autoincrement=True,
     )
     op.create_index("ix_scheduled_query_results_query_id", "scheduled_query_results", ["query_id"])
