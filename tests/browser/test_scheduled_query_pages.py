@@ -202,7 +202,7 @@ def test_deleting_asks_first(visit: Callable[..., Page], world: World):
     page = visit("/scheduled_query/?search=To+be+deleted")
     for answer in ("Keep it", "Delete"):
         row(page, query).get_by_role("button", name="More about").click()
-        page.get_by_role("button", name="Delete…").click()
+        page.get_by_role("link", name="Delete…").click()
         dialog = page.get_by_role("dialog", name="Delete “To be deleted”?")
         dialog.get_by_role("button", name=answer, exact=True).click()
         expect(dialog).to_be_hidden()

@@ -122,6 +122,17 @@ def test_deleting_from_a_filtered_list_keeps_the_filter(service: Service):
     assert answer.headers["location"] == "/scheduled_query/?tag=x"
 
 
+def test_deleting_asks_on_a_page_or_in_a_dialog(service: Service):
+    made = service.create()
+    page = service.editor.get(f"/scheduled_query/delete/{made['id']}").text
+    part = service.editor.get(f"/scheduled_query/delete/{made['id']}", headers=HTMX).text
+    for text in (page, part):
+        assert f"Delete “{made['name']}”?" in text
+    assert "<html" in page
+    assert "<html" not in part
+    assert service.viewer.get(f"/scheduled_query/delete/{made['id']}").status_code == 403
+
+
 @pytest.mark.parametrize("action", ["run", "cancel", "toggle", "duplicate", "delete", "edit"])
 def test_a_viewer_may_do_none_of_it(service: Service, action: str):
     made = service.create()

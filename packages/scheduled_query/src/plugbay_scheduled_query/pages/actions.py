@@ -4,7 +4,7 @@ from typing import Literal
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
-from plugbay import CurrentUser, FlashMessage
+from plugbay import CurrentUser, FlashMessage, require_role
 
 from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.core.model import Execution, Status
@@ -64,6 +64,12 @@ def action_routes(site: Site) -> APIRouter:
             return site.back(request, *refusals(f"“{query.name}” was not copied", saved))
         told = f"This is a copy of “{query.name}”. It is switched off until you enable it."
         return site.to(request, f"{PREFIX}/edit/{saved.query.id}", FlashMessage(told))
+
+    @router.get("/delete/{query_id}", dependencies=[require_role("editor")])
+    def ask(request: Request, query_id: str) -> Response:
+        """The question before it: a page, or what htmx puts into a dialog."""
+        context = {"query": site.query(query_id), "is_dialog": is_part(request)}
+        return site.page(request, "delete_form" if is_part(request) else "delete", context)
 
     @router.post("/delete/{query_id}")
     def delete(request: Request, query_id: str, user: CurrentUser) -> Response:

@@ -62,6 +62,8 @@ class Glances:
 
     def under_way(self, query_ids: Collection[int]) -> dict[int, UnderWay]:
         """The runs of some queries, by query."""
+        if not query_ids:
+            return {}
         columns = (runs.c.query_id, runs.c.claimed_at, runs.c.trigger, runs.c.triggered_by)
         rows = self._all(sa.select(*columns).where(runs.c.query_id.in_(query_ids)))
         return {query_id: UnderWay(*rest) for query_id, *rest in rows}

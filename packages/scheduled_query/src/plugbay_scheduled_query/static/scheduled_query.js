@@ -24,8 +24,11 @@ const go = (href) => { location.assign(href); return true; };
 document.addEventListener("htmx:beforeRequest", (event) => {
   const { elt, requestConfig } = event.detail;
   if (!elt.hasAttribute("data-live") || requestConfig.triggeringEvent) return;
-  if (document.hidden || elt.querySelector(":popover-open, dialog[open], input:focus, select:focus, ui-table :focus")) event.preventDefault();
+  if (document.hidden || document.querySelector("dialog[open]") || elt.querySelector(":popover-open, input:focus, select:focus, ui-table :focus")) event.preventDefault();
 });
+// Nor is a history in which somebody is choosing what to compare.
+document.addEventListener("change", ({ target }) => { if (target.type === "radio") target.closest("#history")?.setAttribute("data-touched", ""); });
+document.addEventListener("htmx:oobBeforeSwap", (event) => { if (event.detail.target.hasAttribute("data-touched")) event.preventDefault(); });
 // A refresh that fails says nothing: the next one will do; what somebody pressed speaks up.
 for (const name of ["htmx:sendError", "htmx:responseError"]) {
   document.addEventListener(name, (event) => {
@@ -33,6 +36,8 @@ for (const name of ["htmx:sendError", "htmx:responseError"]) {
     if (elt.hasAttribute("data-live") && xhr.status !== 401) event.stopImmediatePropagation(); // 401: the session ended, and the page leads to the login
   }, { capture: true });
 }
+// What is loaded into the dialog is a question.
+document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => { if (target.id === "confirm") target.showModal(); });
 // Addresses carry only what was chosen.
 document.addEventListener("htmx:configRequest", ({ detail }) => {
   if (!detail.elt.matches("form.ui-filters")) return;
