@@ -251,3 +251,18 @@ def test_deleting_a_query_stops_its_run(service):
     assert service.editor.delete(f"/api/scheduled-queries/{made['id']}").status_code == 204
     execution = promise.result(30)
     assert execution.error_message == "cancelled by editor"
+
+
+def test_the_link_has_a_word_for_every_end(service):
+    from plugbay_scheduled_query.api.runs import told
+    from plugbay_scheduled_query.running import Ran
+
+    made = service.create("SELECT 1", name="Named")
+    query = service.parts.definitions.get(made["id"])
+    going_on = told(Ran(query, "running"))
+    assert (going_on.level, going_on.text) == (
+        "info",
+        "“Named” is still running; its result will be here when it is done.",
+    )
+    assert told(Ran(query, "timeout")).text == "“Named” timed out: no reason given"
+    assert told(Ran(query, "success")).text == "“Named” ran."

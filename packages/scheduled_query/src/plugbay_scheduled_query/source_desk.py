@@ -23,11 +23,17 @@ NOWHERE = "nowhere://"  # stands for a URL that is not there: a masked one sent 
 
 
 class UnknownSource(Exception):
-    """There is no such data source."""
+    """A data source that is not there, perhaps no longer."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no such data source")
 
 
 class SourceLocked(Exception):
-    """This data source comes from the setting sources: change it there."""
+    """A data source that only the setting may change."""
+
+    def __init__(self) -> None:
+        super().__init__("it comes from the setting sources: change it there")
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,10 @@ log = get_logger("plugbay.scheduled_query")
 
 
 class UnknownQuery(Exception):
-    """There is no such query."""
+    """A query that is not there, perhaps no longer."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no such query")
 
 
 class Catalogue(Protocol):

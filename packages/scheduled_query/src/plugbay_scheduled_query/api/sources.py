@@ -99,7 +99,7 @@ def sources_router(parts: Callable[[], Parts]) -> APIRouter:
         except UnknownSource:
             raise no_such_source() from None
         except SourceLocked as error:
-            raise conflict(str(error.__doc__)) from None
+            raise conflict(f"This data source is locked: {error}.") from None
         return await slow.run(_saved, parts(), saved, body, 200)
 
     @router.delete(
@@ -116,7 +116,7 @@ def sources_router(parts: Callable[[], Parts]) -> APIRouter:
         except UnknownSource:
             raise no_such_source() from None
         except SourceLocked as error:
-            raise conflict(str(error.__doc__)) from None
+            raise conflict(f"This data source is locked: {error}.") from None
         except SourceInUse as error:
             raise conflict(f"This data source cannot be deleted: {error}.") from None
         return Response(status_code=204)
