@@ -10,7 +10,7 @@ from plugbay_scheduled_query.sources.dialects.session import SourceError, Source
 from plugbay_scheduled_query.sources.own_store import StoreIdentity, refuse_own_files
 from plugbay_scheduled_query.sources.references import References
 from plugbay_scheduled_query.sources.target import Target
-from plugbay_scheduled_query.sources.url import SourceUrl, mask_url, parse_url, reference_of
+from plugbay_scheduled_query.sources.url import SourceUrl, is_secret, mask_url, parse_url, reference_of
 
 DIALECTS = {
     "sqlite": "sqlite",
@@ -81,7 +81,7 @@ def resolve(source: Source, surroundings: Surroundings) -> Target:
 
 
 def _secret_options(options: Mapping[str, str]) -> list[str]:
-    return [value for name, value in options.items() if "pass" in name.lower() or "token" in name.lower()]
+    return [value for name, value in options.items() if is_secret(name)]
 
 
 def _file(

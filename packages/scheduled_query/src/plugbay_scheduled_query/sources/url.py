@@ -57,6 +57,11 @@ def reference_of(text: str) -> tuple[str, str] | None:
     return found["kind"], found["name"]
 
 
+def is_secret(option: str) -> bool:
+    """Whether an option of this name holds a secret."""
+    return _SECRET_NAME.search(option) is not None
+
+
 def mask_url(url: str) -> str:
     """The URL fit to be shown: passwords replaced, references left, because they hold no secret."""
     if reference_of(url):
@@ -104,7 +109,7 @@ def _secret_spans(url: str) -> list[tuple[str, int, int]]:
     found = _match(url)
     spans = [("", *found.span("password"))] if found["password"] else []
     for option in re.finditer(r"(?P<name>[^=&]+)=(?P<value>[^&]*)", found["query"] or ""):
-        if option["value"] and _SECRET_NAME.search(option["name"]):
+        if option["value"] and is_secret(option["name"]):
             start = found.start("query")
             spans.append((option["name"], start + option.start("value"), start + option.end("value")))
     return [span for span in spans if reference_of(unquote(_cut(url, span))) is None]
