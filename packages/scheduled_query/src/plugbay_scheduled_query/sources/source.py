@@ -73,15 +73,11 @@ def resolve(source: Source, surroundings: Surroundings) -> Target:
     parts = parse_url(url)
     password = None if parts.password is None else references.resolve(parts.password)
     options = {name: references.resolve(value) for name, value in parts.options}
-    looked_up = [value for name, value in parts.options if reference_of(value) for value in (options[name],)]
-    secrets = tuple(filter(None, [password, *looked_up, *_secret_options(options)]))
+    hidden = [options[name] for name, value in parts.options if is_secret(name) or reference_of(value)]
+    secrets = tuple(filter(None, [password, *hidden]))
     dialect = dialect_of(parts.scheme)
     params = _BUILD[dialect](source, parts, password, options, surroundings)
     return Target(dialect, params, secrets)
-
-
-def _secret_options(options: Mapping[str, str]) -> list[str]:
-    return [value for name, value in options.items() if is_secret(name)]
 
 
 def _file(
