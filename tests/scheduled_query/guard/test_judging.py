@@ -36,6 +36,7 @@ def test_mariadb_is_another_name_for_mysql() -> None:
     [
         r"SELECT 'a\', sleep(5), 'b'",  # with NO_BACKSLASH_ESCAPES the call stands outside of the text
         r"SELECT 'a\' ; INSERT x VALUES (1) -- '",
+        r"SELECT 'a\', my_function(5), 'b'",
         'SELECT "sleep"(5)',  # with ANSI_QUOTES a name, not a text
         "SELECT \"a' , sleep(5) , 'b\", 'c'" + '"',
     ],
@@ -73,6 +74,12 @@ def test_a_function_of_ones_own_is_refused_until_an_operator_lists_it() -> None:
 
 def test_the_length_can_be_set() -> None:
     assert rule("SELECT 1234", rules=Rules(max_length=10)) == "length"
+
+
+def test_a_text_of_very_many_words_is_too_long_as_well() -> None:
+    verdict = check("SELECT 1" + ",1" * 30_000, "sqlite")
+    assert isinstance(verdict, Rejection)
+    assert verdict.reason == "The query has 60,002 words, numbers and marks; at most 40,000 are allowed."
 
 
 def test_no_keyword_need_be_forbidden() -> None:

@@ -156,13 +156,13 @@ def test_comments_that_instruct_the_database_are_refused(dialect: str, comment: 
     assert refusal(f"SELECT {comment} 1", dialect).rule == "comment"
 
 
-@pytest.mark.parametrize(
-    ("dialect", "text"),
-    [("sqlite", "?"), ("sqlite", "?1"), ("sqlite", ":a"), ("sqlite", "@a"), ("sqlite", "$a"),
-     ("postgresql", "$1"), ("mysql", "?"), ("mysql", "@a"), ("mysql", "@'a'"), ("duckdb", "?"), ("duckdb", "$1"), ("duckdb", "$a")],
-)  # fmt: skip
-def test_placeholders_and_variables_are_refused(dialect: str, text: str) -> None:
-    assert refusal(f"SELECT {text}", dialect).rule == "variable"
+PLACEHOLDERS = {"sqlite": "? ?1 :a @a $a", "postgresql": "$1", "mysql": "? @a @'a'", "duckdb": "? $1 $a"}
+
+
+@pytest.mark.parametrize("dialect", ALL)
+def test_placeholders_and_variables_are_refused(dialect: str) -> None:
+    for text in PLACEHOLDERS[dialect].split():
+        assert refusal(f"SELECT {text}", dialect).rule == "variable"
 
 
 def test_system_variables_of_mysql_may_be_read() -> None:

@@ -57,9 +57,9 @@ def test_a_gentle_depth_is_parsed(parser: str, shape: str) -> None:
 @pytest.mark.parametrize("parser", ["mysql", "duckdb"])
 @pytest.mark.parametrize("shape", NESTED)
 def test_a_great_depth_is_refused_within_seconds_and_without_harm(parser: str, shape: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     assert rule(NESTED[shape](3000), parser) in ("depth", "parse")
-    assert time.monotonic() - started < 60  # far above what it takes, far below what doubling would
+    assert time.process_time() - started < 30  # far above what it takes, far below what doubling would
 
 
 def test_thirty_nested_functions_are_no_great_depth() -> None:
@@ -104,9 +104,12 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize(("shape", "dialect"), zip(LONG, cycle(["sqlite", "postgresql", "mysql", "duckdb"])))
+DIALECTS = cycle(["sqlite", "postgresql", "mysql", "duckdb"])
+
+
+@pytest.mark.parametrize(("shape", "dialect"), [(shape, next(DIALECTS)) for shape in LONG])
 def test_the_longest_text_is_judged_in_bounded_time(shape: str, dialect: str) -> None:
     assert len(LONG[shape]) <= 100_000
-    started = time.monotonic()
+    started = time.process_time()
     check(LONG[shape], dialect, Rules())
-    assert time.monotonic() - started < 60
+    assert time.process_time() - started < 30

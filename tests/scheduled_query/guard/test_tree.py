@@ -13,7 +13,9 @@ def rejection(sql: str, dialect: str = "postgresql", unknown: Counter[str] | Non
     """What the tree alone says, without the rules on words that stand before it."""
     named = dialect_named(dialect)
     plain = PlainText(tokens(sql, dialect), named.functions, frozenset(), named.quote)
-    outcome = reject_tree(plain, named.parser, unknown or Counter(), named.table_rule)
+    outcome = reject_tree(
+        plain, named.parser, named.functions.harmless, unknown or Counter(), named.table_rule
+    )
     return outcome if isinstance(outcome, Rejection) else None
 
 
@@ -87,6 +89,13 @@ def test_an_alias_with_columns_accounts_for_one_bracket() -> None:
     assert refused is not None
     assert refused.rule == "function"
     assert "allowed_functions" in refused.reason
+
+
+@pytest.mark.parametrize("name", ["percent", "filter", "minus", "key", "index", "nested", "zone"])
+def test_a_word_of_the_language_that_is_called_is_an_unknown_function(name: str) -> None:
+    refused = rejection(f"SELECT {name}(1)")
+    assert refused is not None
+    assert refused.rule in ("function", "parse")
 
 
 def test_an_alias_may_be_quoted() -> None:

@@ -5,6 +5,7 @@ It catches what is plainly so; the limits on time, memory and rows behind it cat
 
 import re
 from collections.abc import Iterator
+from math import prod
 
 from sqlglot import exp
 
@@ -80,6 +81,8 @@ def _reject_size(call: exp.Func) -> Rejection | None:
     name = call.name.lower().removeprefix(CALL_PREFIX) if isinstance(call, exp.Anonymous) else ""
     arguments = call.expressions
     size = _series_length(arguments) if name in _SERIES else _size(name, arguments)
+    if name == "array_fill" and len(arguments) > 1:  # the second argument lists the lengths
+        size = prod(_number(literal) or 1 for literal in arguments[1].find_all(exp.Literal))
     if size is None or size <= LARGEST:
         return None
     reason = f"{name} is asked for {size:,.0f} items at once; at most {LARGEST:,} are allowed."

@@ -3,7 +3,7 @@
 from functools import cache
 
 from .cache import VerdictCache
-from .calls import reject_calls, unknown_calls
+from .calls import reject_calls, unknown, unknown_calls
 from .characters import reject_characters
 from .dialects import Dialect
 from .dialects.duckdb import DUCKDB
@@ -20,7 +20,7 @@ from .plain import PlainText
 from .statements import reject_words, single_statement
 from .tokens import Token
 from .tree import reject_tree
-from .verdict import Allowed, Rejection, Rules, Verdict
+from .verdict import MAX_WORDS, Allowed, Rejection, Rules, Verdict
 
 _DIALECTS = {"sqlite": SQLITE, "postgresql": POSTGRESQL, "mysql": MYSQL, "mariadb": MYSQL, "duckdb": DUCKDB}
 _verdicts = VerdictCache(4096)
@@ -65,13 +65,36 @@ def _judge_readings(sql: str, dialect: Dialect, rules: Rules) -> Verdict:
     usual = scan(sql, dialect.readings[0])
     if isinstance(usual, Rejection):
         return usual
+    if len(usual) > MAX_WORDS:
+        return _too_many_words(len(usual))
     for reading in dialect.readings[1:]:
-        tokens = scan(sql, reading)
-        if isinstance(tokens, NotSql) or tokens == usual:
-            continue
-        if rejection := tokens if isinstance(tokens, Rejection) else _reject_tokens(tokens, dialect, rules):
+        if rejection := _reject_reading(scan(sql, reading), usual, dialect, rules):
             return rejection
     return _judge_statement(usual, dialect, rules)
+
+
+def _reject_reading(
+    tokens: list[Token] | Rejection, usual: list[Token], dialect: Dialect, rules: Rules
+) -> Rejection | None:
+    if isinstance(tokens, NotSql) or tokens == usual:
+        return None
+    if isinstance(tokens, Rejection):
+        return tokens
+    return _reject_tokens(tokens, dialect, rules) or _reject_new_calls(tokens, usual, dialect, rules)
+
+
+def _reject_new_calls(
+    tokens: list[Token], usual: list[Token], dialect: Dialect, rules: Rules
+) -> Rejection | None:
+    """What calls an unknown function only in this reading hides it in the usual one."""
+    known, allowed = dialect.functions, rules.allowed_functions
+    new = unknown_calls(tokens, known, allowed) - unknown_calls(usual, known, allowed)
+    return next(map(unknown, new), None)
+
+
+def _too_many_words(count: int) -> Rejection:
+    reason = f"The query has {count:,} words, numbers and marks; at most {MAX_WORDS:,} are allowed."
+    return Rejection("length", reason, f"{count} words")
 
 
 def _reject_tokens(tokens: list[Token], dialect: Dialect, rules: Rules) -> Rejection | None:
@@ -110,7 +133,7 @@ def _reject_query(tokens: list[Token], dialect: Dialect, rules: Rules) -> Reject
         return rejection
     plain = PlainText(tokens, dialect.functions, rules.allowed_functions, dialect.quote)
     names = unknown_calls(tokens, dialect.functions, rules.allowed_functions)
-    tree = reject_tree(plain, dialect.parser, names, dialect.table_rule)
+    tree = reject_tree(plain, dialect.parser, dialect.functions.harmless, names, dialect.table_rule)
     if isinstance(tree, Rejection):
         return tree
     dotted = reject_dotted_columns(tree, plain, dialect.functions) if dialect.calls_by_dot else None

@@ -8,14 +8,18 @@ from sqlglot import exp
 from .calls import unknown
 from .nodes import QUERIES, is_allowed, name_for_people
 from .parsing import parse_one
-from .plain import STRING, PlainText
+from .plain import CALL_PREFIX, STRING, PlainText
 from .verdict import Rejection
 
 TableRule = Callable[[tuple[str, ...], bool], str | None]
 
 
 def reject_tree(
-    plain: PlainText, parser_name: str, unknown_names: Counter[str], table_rule: TableRule
+    plain: PlainText,
+    parser_name: str,
+    harmless: frozenset[str],
+    unknown_names: Counter[str],
+    table_rule: TableRule,
 ) -> exp.Expr | Rejection:
     """The tree when all is well: parsed, a query, made of harmless parts, over tables that may be read."""
     tree = parse_one(plain.sql, parser_name)
@@ -25,6 +29,7 @@ def reject_tree(
         _reject_root(tree)
         or _reject_nodes(tree)
         or _reject_laterals(tree)
+        or _reject_words_called(tree, harmless | unknown_names.keys())
         or _reject_unknown(tree, plain, unknown_names)
         or _reject_tables(tree, plain, table_rule)
     )
@@ -59,10 +64,16 @@ def _reject_laterals(tree: exp.Expr) -> Rejection | None:
     return None
 
 
+def _reject_words_called(tree: exp.Expr, known: frozenset[str]) -> Rejection | None:
+    """A word of the language before a bracket can be the name of a function as well."""
+    for call in tree.find_all(exp.Anonymous):
+        if not call.name.startswith(CALL_PREFIX) and call.name.lower() not in known:
+            return unknown(call.name)
+    return None
+
+
 def _reject_unknown(tree: exp.Expr, plain: PlainText, names: Counter[str]) -> Rejection | None:
     """A name with a bracket may be an alias with its columns, `WITH t(a, b) AS …`; each accounts for one."""
-    if not names:
-        return None
     aliases = Counter(
         plain.original(alias.this).lower()
         for alias in tree.find_all(exp.TableAlias)

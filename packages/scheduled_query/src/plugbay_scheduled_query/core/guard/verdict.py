@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 DEFAULT_KEYWORDS = ("drop", "delete", "truncate", "alter")
-MAX_LENGTH = 100_000  # characters; a query this long takes about a second to check
+MAX_LENGTH = 100_000  # characters
+MAX_WORDS = 40_000  # words, numbers and marks; the parser takes some two seconds for so many
 
 Rule = Literal[
     "length", "characters", "keyword", "empty", "ambiguous", "comment", "variable", "statements",
