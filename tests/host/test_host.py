@@ -239,7 +239,7 @@ def test_alone_a_store_that_does_not_answer_is_503(
 def test_alone_programs_get_json_also_below_a_reverse_proxys_path(alone, tmp_path: Path):
     app = create_app(tmp_path, {"admin_password": "correct horse battery"})
     with TestClient(app, root_path="/bay") as client:
-        answer = client.get("/api/nothing", headers={"accept": "text/html"})
+        answer = client.get("/bay/api/nothing", headers={"accept": "text/html"})
         assert answer.json() == {"detail": "Not Found"}
 
 
