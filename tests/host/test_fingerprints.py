@@ -49,6 +49,7 @@ def test_one_key_used_for_both_does_not_show(known: Store) -> None:
         (OTHER_SIGN, OLD, "PLUGBAY_SESSION_SECRET_KEY"),
         (SIGN, NEW, "PLUGBAY_ENCRYPTION_KEY"),
     ],
+    ids=["session", "encryption"],
 )
 def test_another_key_is_refused_on_postgresql_and_reported_on_sqlite(
     known: Store, sign: bytes, encrypt: bytes, variable: str, caplog: pytest.LogCaptureFixture
