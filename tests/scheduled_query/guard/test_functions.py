@@ -18,16 +18,15 @@ DIALECTS = ["sqlite", "postgresql", "mysql", "duckdb"]
 # Volatile, because they look at the clock, at chance or at the server; each was read about.
 LOOKING_POSTGRESQL = words("""
     array_sample array_shuffle bernoulli clock_timestamp current_query currval gen_random_uuid lastval
-    pg_blocking_pids pg_collation_actual_version pg_control_checkpoint pg_control_init
-    pg_control_recovery pg_control_system pg_current_wal_flush_lsn pg_current_wal_insert_lsn
-    pg_current_wal_lsn pg_database_collation_actual_version pg_database_size pg_get_wait_events
-    pg_get_wal_replay_pause_state pg_indexes_size pg_is_in_recovery pg_is_wal_replay_paused
-    pg_jit_available pg_last_committed_xact pg_last_wal_receive_lsn pg_last_wal_replay_lsn
-    pg_last_xact_replay_timestamp pg_lock_status pg_notification_queue_usage pg_partition_ancestors
-    pg_partition_tree pg_prepared_xact pg_relation_size pg_safe_snapshot_blocking_pids
-    pg_sequence_last_value pg_stat_get_io pg_stat_have_stats pg_table_size pg_tablespace_size
-    pg_total_relation_size pg_xact_commit_timestamp pg_xact_commit_timestamp_origin pg_xact_status
-    random random_normal system timeofday txid_status uuidv4 uuidv7
+    pg_blocking_pids pg_collation_actual_version pg_control_checkpoint pg_control_init pg_control_recovery
+    pg_control_system pg_current_wal_flush_lsn pg_current_wal_insert_lsn pg_current_wal_lsn
+    pg_database_collation_actual_version pg_database_size pg_get_wait_events pg_get_wal_replay_pause_state
+    pg_indexes_size pg_is_in_recovery pg_is_wal_replay_paused pg_jit_available pg_last_committed_xact
+    pg_last_wal_receive_lsn pg_last_wal_replay_lsn pg_last_xact_replay_timestamp pg_lock_status
+    pg_notification_queue_usage pg_partition_ancestors pg_partition_tree pg_prepared_xact pg_relation_size
+    pg_safe_snapshot_blocking_pids pg_sequence_last_value pg_stat_get_io pg_stat_have_stats pg_table_size
+    pg_tablespace_size pg_total_relation_size pg_xact_commit_timestamp pg_xact_commit_timestamp_origin
+    pg_xact_status random random_normal system timeofday txid_status uuidv4 uuidv7
 """)
 LOOKING_DUCKDB = {"current_query", "error", "gen_random_uuid", "random", "uuid", "uuidv4", "uuidv7"}
 TABLES_DUCKDB = words("""

@@ -11,9 +11,9 @@ def kinds(of: type[exp.Expr] = exp.Expr) -> set[type[exp.Expr]]:
 
 
 WRITING = words("""
-    Alter Analyze Attach Command Commit Copy Create Delete Detach Drop Execute Export Grant Insert
-    Install Into Kill LoadData Lock Merge Parameter Placeholder Pragma Put Revoke Rollback Set SetItem
-    Show Transaction TruncateTable Update Use NextValueFor ReadCSV Block Hint
+    Alter Analyze Attach Command Commit Copy Create Delete Detach Drop Execute Export Grant Insert Install
+    Into Kill LoadData Lock Merge Parameter Placeholder Pragma Put Revoke Rollback Set SetItem Show
+    Transaction TruncateTable Update Use NextValueFor ReadCSV Block Hint
 """)
 
 

@@ -53,6 +53,7 @@ def test_functions_on_no_list_keep_their_names_until_they_are_judged() -> None:
 
 def test_a_star_that_replaces_columns_calls_nothing() -> None:
     assert plain("SELECT * REPLACE (a AS b) FROM t", "duckdb").sql == "SELECT * REPLACE ( a AS b ) FROM t"
+    assert "REPLACE ( b" in plain("SELECT * EXCLUDE (a) REPLACE (b AS c) FROM t", "duckdb").sql
 
 
 @pytest.mark.parametrize(

@@ -252,6 +252,7 @@ LEGITIMATE = [
     "SELECT * EXCLUDE (payload) FROM orders",
     "SELECT * REPLACE (amount * 2 AS amount) FROM orders",
     "SELECT * RENAME (amount AS total) FROM orders",
+    "SELECT * EXCLUDE (payload, tags) REPLACE (id + 1 AS id) FROM orders",
     "SELECT COLUMNS('amount|id') FROM orders",
     "SELECT min(COLUMNS(* EXCLUDE (payload, tags, ship))) FROM orders",
     "SELECT DISTINCT ON (status) status, id FROM orders ORDER BY status, id DESC",

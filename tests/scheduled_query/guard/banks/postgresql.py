@@ -311,6 +311,7 @@ LEGITIMATE = [
     "SELECT n, m FROM generate_series(1, 3) WITH ORDINALITY AS s (n, m)",
     "SELECT payload -> 'a', payload ->> 'b', payload #>> '{a,0}', payload @> '{\"b\": \"x\"}', payload ? 'a', payload ?| array['a', 'z'], payload - 'a', payload || '{\"c\": 1}' FROM orders",
     "SELECT o.id, e.key, e.value FROM orders o, jsonb_each(o.payload) e",
+    "SELECT payload -> 'a' -> 0, payload -> 'a' ->> -1, payload #> '{a}' FROM orders",
     "SELECT x.a, x.b FROM jsonb_to_record('{\"a\": 1, \"b\": \"y\"}') AS x (a int, b text)",
     "SELECT * FROM json_to_recordset('[{\"a\": 1}]') AS (a numeric(10, 2))",
     "SELECT (jsonb_each(payload)).key, jsonb_path_query(payload, '$.a[*]'), jsonb_pretty(payload) FROM orders",

@@ -21,9 +21,10 @@ from .words import words
 _NEVER_A_COLUMN = re.compile(r"lo_.*|pg_.*|dblink.*|nextval|setval|setseed|txid_current|set_config")
 # Columns that the functions of PostgreSQL give to their rows.
 _OUTPUTS = words("""
-    alias barelabel baredesc catcode catdesc description dictionaries dictionary grantee grantor is_grantable
-    isleaf key level lexeme lexemes locktype mode name option_name option_value ordinality parentrelid pid
-    positions privilege_type query relation relid setting state token tokid value weights word
+    alias barelabel baredesc catcode catdesc description dictionaries dictionary grantee grantor
+    is_grantable isleaf key level lexeme lexemes locktype mode name option_name option_value ordinality
+    parentrelid pid positions privilege_type query relation relid setting state token tokid value weights
+    word
 """)
 _VALUE_FUNCTIONS = words("""
     current_catalog current_date current_role current_schema current_time current_timestamp current_user

@@ -7,15 +7,16 @@ from .words import words
 # Names, not classes, so that a class that comes or goes with a version of sqlglot breaks nothing.
 _STRUCTURE = words("""
     Alias Aliases All Any AtTimeZone Between BitString Boolean Bracket ByteString CTE CharacterSet Column
-    ColumnConstraint ColumnDef Comprehension Cube DataType DataTypeParam DefaultColumnConstraint
-    Distinct Fetch Filter ForIn FormatJson From FromTimeZone Group GroupingSets Having HavingMax HexString
+    ColumnConstraint ColumnDef Comprehension Cube DataType DataTypeParam DefaultColumnConstraint Distinct
+    Fetch Filter ForIn FormatJson From FromTimeZone Group GroupingSets Having HavingMax HexString
     Identifier IgnoreNulls IndexTableHint Interval IntervalSpan Introducer JSON JSONColumnDef JSONKeyValue
-    JSONPath JSONPathKey JSONPathRoot JSONSchema JSONValue Join Kwarg Lambda Lateral Limit LimitOptions
-    Literal National Null ObjectIdentifier Offset OnCondition Order Ordered OverflowTruncateBehavior
-    Partition PathColumnConstraint Pivot PivotAlias PivotAny PositionalColumn PseudoType Pseudocolumn
-    Qualify RecursiveWithSearch RespectNulls Rollup Select Slice Star Subquery Table TableAlias
-    TableColumn TableFromRows TableSample TimeUnit Tuple UnpivotColumns Values Var Variadic Version Where
-    Window WindowSpec With WithinGroup XMLKeyValueOption XMLNamespace
+    JSONPath JSONPathKey JSONPathRoot JSONPathSubscript JSONPathWildcard JSONPathSlice JSONSchema
+    JSONValue Join Kwarg Lambda Lateral Limit LimitOptions Literal National Null ObjectIdentifier Offset
+    OnCondition Order Ordered OverflowTruncateBehavior Partition PathColumnConstraint Pivot PivotAlias
+    PivotAny PositionalColumn PseudoType Pseudocolumn Qualify RecursiveWithSearch RespectNulls Rollup
+    Select Slice Star Subquery Table TableAlias TableColumn TableFromRows TableSample TimeUnit Tuple
+    UnpivotColumns Values Var Variadic Version Where Window WindowSpec With WithinGroup XMLKeyValueOption
+    XMLNamespace
 """)
 _FAMILIES = (exp.Binary, exp.Unary, exp.Predicate, exp.Func, exp.SetOperation)
 _NOT_EVEN_SO = frozenset({"NextValueFor", "ReadCSV", "ReadParquet"})

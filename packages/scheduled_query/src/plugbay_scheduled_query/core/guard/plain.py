@@ -71,7 +71,8 @@ class PlainText:
         return CALL_PREFIX + call.name if is_known and self._is_plain_call(call) else None
 
     def _is_plain_call(self, call: Call) -> bool:
-        behind_star = call.place > 0 and self._tokens[call.place - 1].is_operator("*")
+        before = self._tokens[call.place - 1] if call.place else self._tokens[0]
+        behind_star = before.is_operator("*") or before.is_mark(")")
         shapes_star = behind_star and self._tokens[call.place].word in _STAR_WORDS
         return _ASCII_WORD.fullmatch(call.name) is not None and not shapes_star
 

@@ -15,22 +15,18 @@ TableRule = Callable[[tuple[str, ...], bool], str | None]
 
 
 def reject_tree(
-    plain: PlainText,
-    parser_name: str,
-    harmless: frozenset[str],
-    unknown_names: Counter[str],
-    table_rule: TableRule,
+    plain: PlainText, parser: str, harmless: frozenset[str], unknowns: Counter[str], table_rule: TableRule
 ) -> exp.Expr | Rejection:
     """The tree when all is well: parsed, a query, made of harmless parts, over tables that may be read."""
-    tree = parse_one(plain.sql, parser_name)
+    tree = parse_one(plain.sql, parser)
     if isinstance(tree, Rejection):
         return tree
     rejection = (
         _reject_root(tree)
         or _reject_nodes(tree)
         or _reject_laterals(tree)
-        or _reject_words_called(tree, harmless | unknown_names.keys())
-        or _reject_unknown(tree, plain, unknown_names)
+        or _reject_words_called(tree, harmless | unknowns.keys())
+        or _reject_unknown(tree, plain, unknowns)
         or _reject_tables(tree, plain, table_rule)
     )
     return rejection or tree

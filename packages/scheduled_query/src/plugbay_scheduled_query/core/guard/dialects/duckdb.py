@@ -40,8 +40,8 @@ _SHOW_WORDS = (
     ["VARIABLES"],
 )
 TELLING_PRAGMAS = words("""
-    collations database_list database_size functions metadata_info platform show show_databases show_tables
-    show_tables_expanded storage_info table_info user_agent version
+    collations database_list database_size functions metadata_info platform show show_databases
+    show_tables show_tables_expanded storage_info table_info user_agent version
 """)
 
 

@@ -119,9 +119,9 @@ def _is_show_tail(tokens: list[Token], names_one: bool) -> bool:
 
 # Of the system's own schema: no accounts, no keys of other servers, no code.
 _OPEN_SYSTEM_TABLES = words("""
-    column_stats help_category help_keyword help_relation help_topic index_stats
-    innodb_index_stats innodb_table_stats slow_log table_stats time_zone time_zone_leap_second
-    time_zone_name time_zone_transition time_zone_transition_type
+    column_stats help_category help_keyword help_relation help_topic index_stats innodb_index_stats
+    innodb_table_stats slow_log table_stats time_zone time_zone_leap_second time_zone_name
+    time_zone_transition time_zone_transition_type
 """)
 
 

@@ -131,7 +131,7 @@ EXTENSIONS = """
 akeys approximate_row_count armor avals cosine_distance crypt cube_distance daitch_mokotoff digest
 difference dmetaphone dmetaphone_alt each earth_distance exist first gen_random_bytes gen_salt
 hamming_distance hmac hstore hstore_to_array hstore_to_json hstore_to_jsonb hstore_to_matrix
-hypertable_detailed_size hypertable_size icount idx inner_product intset jaccard_distance l1_distance
+hypertable_detailed_size hypertable_size icount idx inner_product intset jaccard_distance l1_distance last
 l2_distance l2_norm lca levenshtein levenshtein_less_equal ll_to_earth locf interpolate metaphone nlevel
 pgstattuple pgstatindex similarity skeys slice sort sort_asc sort_desc soundex strict_word_similarity
 subarray subltree subpath svals text2ltree time_bucket time_bucket_gapfill time_weight unaccent uniq
