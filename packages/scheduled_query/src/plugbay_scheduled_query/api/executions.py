@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from plugbay_scheduled_query.api.documenting import answers
 from plugbay_scheduled_query.api.downloads import CSV, csv_download, json_download
 from plugbay_scheduled_query.api.errors import no_such_execution
-from plugbay_scheduled_query.api.parameters import LARGEST_STORED_ID, ExecutionId
+from plugbay_scheduled_query.api.parameters import LARGEST_STORED_ID, PREFIX, ExecutionId
 from plugbay_scheduled_query.api.schemas import ExecutionDetails, ResultAnswer
 from plugbay_scheduled_query.api.writing import NO_ROWS, execution_pieces, json_stream, to_json
 from plugbay_scheduled_query.core.model import Execution
@@ -17,7 +17,7 @@ from plugbay_scheduled_query.parts import Parts
 
 def executions_router(parts: Callable[[], Parts]) -> APIRouter:
     """A history item by its id, and its result to take away."""
-    router = APIRouter(tags=["History"])
+    router = APIRouter(prefix=PREFIX, tags=["History"])
 
     @router.get(
         "/executions/{execution_id}",

@@ -11,6 +11,7 @@ from plugbay_scheduled_query.api.history_text import page_pieces, page_text
 from plugbay_scheduled_query.api.parameters import (
     FIRST_PAGE,
     LARGEST_STORED_ID,
+    PREFIX,
     USUAL_LIMIT,
     Limit,
     Page,
@@ -31,7 +32,7 @@ DateTo = Annotated[str | None, Query(description=f"No later than this: {_DATE}",
 
 def history_router(parts: Callable[[], Parts]) -> APIRouter:
     """The specified endpoint."""
-    router = APIRouter(tags=["History"])
+    router = APIRouter(prefix=PREFIX, tags=["History"])
 
     @router.get(
         "/execution-history/{query_id}",

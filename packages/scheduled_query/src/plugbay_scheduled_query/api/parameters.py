@@ -10,6 +10,7 @@ from plugbay_scheduled_query.core.paging import DEFAULT_LIMIT, MAX_LIMIT
 from plugbay_scheduled_query.core.parameters import MAX_ID, BadParameter, plain_integer
 from plugbay_scheduled_query.core.search import MAX_SEARCH
 
+PREFIX = "/api"  # of every path
 LARGEST_STORED_ID = 2**31 - 1  # of an integer column on PostgreSQL: a larger one names nothing
 
 

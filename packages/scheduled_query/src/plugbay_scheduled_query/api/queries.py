@@ -11,6 +11,7 @@ from plugbay_scheduled_query.api.errors import conflict, no_such_query, problem,
 from plugbay_scheduled_query.api.parameters import (
     FIRST_PAGE,
     LARGEST_STORED_ID,
+    PREFIX,
     USUAL_LIMIT,
     Limit,
     Page,
@@ -33,7 +34,7 @@ QueryEditBody = Annotated[dict[str, Any], Body(), documented_as(QueryEdit)]
 
 def queries_router(parts: Callable[[], Parts]) -> APIRouter:
     """List, read, create, edit and delete queries."""
-    router = APIRouter(tags=["Queries"])
+    router = APIRouter(prefix=PREFIX, tags=["Queries"])
 
     @router.get("/scheduled-queries", summary="List queries", response_model=QueryPage, responses=answers())
     def list_queries(page: Page = FIRST_PAGE, limit: Limit = USUAL_LIMIT, search: Search = "") -> Response:

@@ -7,7 +7,7 @@ from fastapi import APIRouter, HTTPException, Response
 from plugbay_scheduled_query.api.documenting import answers
 from plugbay_scheduled_query.api.downloads import CSV, csv_download, json_download
 from plugbay_scheduled_query.api.errors import no_such_query
-from plugbay_scheduled_query.api.parameters import LARGEST_STORED_ID, QueryId
+from plugbay_scheduled_query.api.parameters import LARGEST_STORED_ID, PREFIX, QueryId
 from plugbay_scheduled_query.api.schemas import ResultAnswer
 from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.parts import Parts
@@ -15,7 +15,7 @@ from plugbay_scheduled_query.parts import Parts
 
 def results_router(parts: Callable[[], Parts]) -> APIRouter:
     """The last successful result as CSV and as JSON."""
-    router = APIRouter(tags=["Results"])
+    router = APIRouter(prefix=PREFIX, tags=["Results"])
 
     @router.get(
         "/results/{query_id}.csv",

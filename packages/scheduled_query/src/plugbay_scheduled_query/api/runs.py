@@ -10,7 +10,7 @@ from pydantic import Field
 
 from plugbay_scheduled_query.api.documenting import answers
 from plugbay_scheduled_query.api.errors import conflict, no_such_query
-from plugbay_scheduled_query.api.parameters import LARGEST_STORED_ID, QueryId, plain
+from plugbay_scheduled_query.api.parameters import LARGEST_STORED_ID, PREFIX, QueryId, plain
 from plugbay_scheduled_query.api.schemas import CancelAnswer, RunAnswer
 from plugbay_scheduled_query.api.writing import execution_pieces, json_response, json_stream, to_json
 from plugbay_scheduled_query.parts import Parts
@@ -27,7 +27,7 @@ Wait = Annotated[
 
 def runs_router(parts: Callable[[], Parts]) -> APIRouter:
     """Both Run Now endpoints, and Cancel."""
-    router = APIRouter(tags=["Runs"])
+    router = APIRouter(prefix=PREFIX, tags=["Runs"])
 
     @router.get(
         "/run-now/{query_id}",

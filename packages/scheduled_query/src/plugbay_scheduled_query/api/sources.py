@@ -8,7 +8,7 @@ from plugbay import CurrentUser, require_role
 
 from plugbay_scheduled_query.api.documenting import answers, documented_as
 from plugbay_scheduled_query.api.errors import conflict, no_such_source, refused
-from plugbay_scheduled_query.api.parameters import LARGEST_STORED_ID, SourceId
+from plugbay_scheduled_query.api.parameters import LARGEST_STORED_ID, PREFIX, SourceId
 from plugbay_scheduled_query.api.schemas import (
     NewSource,
     SavedSourceAnswer,
@@ -38,7 +38,7 @@ ADMIN = [require_role("admin")]
 
 def sources_router(parts: Callable[[], Parts]) -> APIRouter:
     """List, add, edit, delete, test and look into data sources."""
-    router = APIRouter(tags=["Data sources"])
+    router = APIRouter(prefix=PREFIX, tags=["Data sources"])
     slow = SlowCalls()
 
     @router.get(

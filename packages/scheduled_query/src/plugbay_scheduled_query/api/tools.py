@@ -8,7 +8,7 @@ from pydantic import Field
 
 from plugbay_scheduled_query.api.documenting import answers, documented_as
 from plugbay_scheduled_query.api.errors import bad_query_parameter, refused
-from plugbay_scheduled_query.api.parameters import plain
+from plugbay_scheduled_query.api.parameters import PREFIX, plain
 from plugbay_scheduled_query.api.schemas import CronAnswer, TryAnswer, TryRequest
 from plugbay_scheduled_query.api.slow import SlowCalls
 from plugbay_scheduled_query.api.writing import NO_ROWS, json_response, json_stream, object_pieces
@@ -30,7 +30,7 @@ USUAL_COUNT = 5
 
 def tools_router(parts: Callable[[], Parts]) -> APIRouter:
     """Explain a schedule, try a query."""
-    router = APIRouter(tags=["Tools"])
+    router = APIRouter(prefix=PREFIX, tags=["Tools"])
     slow = SlowCalls()
 
     @router.get("/cron", summary="Explain a schedule", response_model=CronAnswer, responses=answers())

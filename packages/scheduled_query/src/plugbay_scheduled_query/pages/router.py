@@ -16,6 +16,7 @@ from plugbay_scheduled_query.pages.site import PREFIX, Site
 from plugbay_scheduled_query.pages.source_pages import source_routes
 from plugbay_scheduled_query.pages.widgets import widget_routes
 from plugbay_scheduled_query.parts import Parts
+from plugbay_scheduled_query.routes_below import RoutesBelow
 
 ROUTES = (
     listing_routes,
@@ -33,7 +34,7 @@ ROUTES = (
 
 def pages_router(parts: Callable[[], Parts]) -> APIRouter:
     """The pages and what their forms do; `parts` is asked for with each request."""
-    router = APIRouter(include_in_schema=False)
+    router = RoutesBelow(PREFIX, include_in_schema=False)
     site = Site(parts)
     for routes in ROUTES:
         router.include_router(routes(site), prefix=PREFIX)
