@@ -1,12 +1,12 @@
 """Has sqlglot parse one statement, within bounds: a fresh stack, a number of steps, no log lines."""
 
-import logging
 import threading
 from functools import cache
 from typing import Any
 
 from sqlglot import Dialect, ErrorLevel, exp
 from sqlglot.errors import ParseError
+from sqlglot.parser import logger as sqlglot_log
 
 from .verdict import Rejection
 
@@ -17,7 +17,7 @@ STEPS_AT_LEAST = 20_000
 
 _THREAD_NAME = "sql-guard"
 # sqlglot tells its log of text that it cannot parse; a verdict says it better, and the text is a stranger's.
-logging.getLogger("sqlglot").addFilter(lambda record: record.threadName != _THREAD_NAME)
+sqlglot_log.addFilter(lambda record: record.threadName != _THREAD_NAME)
 
 
 class _TooManySteps(Exception):

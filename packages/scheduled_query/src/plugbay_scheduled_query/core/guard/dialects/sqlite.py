@@ -18,18 +18,15 @@ _LEXIS = lexis(
     opening=r"['\"`\[]",
 )
 
-# PRAGMAs that only tell, with a table, an index or nothing as argument.
+# PRAGMAs that only tell, with a table, an index or nothing as argument; the session's authorizer agrees.
 TELLING_PRAGMAS = words("""
-    collation_list compile_options data_version database_list foreign_key_check foreign_key_list
-    freelist_count function_list index_info index_list index_xinfo integrity_check module_list page_count
-    pragma_list quick_check table_info table_list table_xinfo
+    collation_list compile_options foreign_key_check foreign_key_list function_list index_info index_list
+    index_xinfo integrity_check module_list pragma_list quick_check table_info table_list table_xinfo
 """)
-# PRAGMAs that tell a setting when they have no argument, and change it when they have one.
-SETTING_PRAGMAS = words("""
-    application_id auto_vacuum automatic_index busy_timeout cache_size cell_size_check encoding
-    foreign_keys journal_mode locking_mode max_page_count mmap_size page_size query_only read_uncommitted
-    recursive_triggers schema_version secure_delete synchronous temp_store threads user_version
-    wal_autocheckpoint
+# PRAGMAs that tell about the file when they have no argument; some change it when they have one.
+BARE_PRAGMAS = words("""
+    application_id data_version encoding freelist_count journal_mode page_count page_size schema_version
+    user_version
 """)
 
 
@@ -52,7 +49,7 @@ def _pragma(tokens: list[Token]) -> Form | Rejection:
     name = named[-1].value.lower()
     if name in TELLING_PRAGMAS and (not arguments or _is_one_argument(arguments)):
         return Form("show")
-    return Form("show") if name in SETTING_PRAGMAS and not arguments else refused(tokens)
+    return Form("show") if name in BARE_PRAGMAS and not arguments else refused(tokens)
 
 
 def _is_one_argument(tokens: list[Token]) -> bool:
