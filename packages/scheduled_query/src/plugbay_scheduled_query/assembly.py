@@ -122,7 +122,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         history_reader=HistoryReader(store),
         overview=Overview(store),
         glances=Glances(store),
-        capacities=Capacities(definitions, settings, clock),
+        capacities=Capacities(workbench.capacity, clock),
         sources=sources,
         book=book,
         desk=SourceDesk(sources, book, executor),

@@ -143,7 +143,7 @@ class Workbench:
     def capacity(self) -> dict[str, Capacity]:
         """How full each source is, by name."""
         loads = self._definitions.loads(self._settings().timezone)
-        pace, now = self._pace(), self._clock.now()
+        pace, now = self.pace(), self._clock.now()
         return {source.name: measure(loads.get(source.name, ()), pace, now) for source in self._sources.all()}
 
     def _edit(self, current: Query, given: Mapping[str, Any], by: str | None) -> Saved | Refused:
@@ -184,7 +184,7 @@ class Workbench:
         if not query.enabled or not PACED_BY & set(changed):
             return ()
         loads = self._definitions.loads(self._settings().timezone, query.data_source)
-        pace = self._pace()
+        pace = self.pace()
         capacity = measure(loads.get(query.data_source, ()), pace, self._clock.now())
         found = warning(query.data_source, capacity, pace)
         return (found,) if found else ()
@@ -198,7 +198,8 @@ class Workbench:
     def _known(self) -> dict[str, StoredSource]:
         return {source.name: source for source in self._sources.all()}
 
-    def _pace(self) -> Pace:
+    def pace(self) -> Pace:
+        """How runs are let in."""
         settings = self._settings()
         return Pace(settings.interval, settings.max_parallel)
 

@@ -27,7 +27,7 @@ def source_routes(site: Site) -> APIRouter:
     def sources(request: Request) -> Response:
         context = {"views": site.parts.book.views(), "levels": site.parts.capacities.by_source()}
         return site.page(
-            request, "sources", {**context, "pace": site.parts.capacities.pace(), "topic": "sources"}
+            request, "sources", {**context, "pace": site.parts.workbench.pace(), "topic": "sources"}
         )
 
     @router.get("/sources/add")
