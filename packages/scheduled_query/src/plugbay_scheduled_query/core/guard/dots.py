@@ -13,6 +13,7 @@ from sqlglot import exp
 from .calls import dangerous
 from .functions import Functions
 from .plain import CALL_PREFIX, PlainText
+from .syntax import SyntaxTree
 from .tokens import Token
 from .verdict import Rejection
 from .words import words
@@ -43,10 +44,10 @@ def reject_dots(tokens: list[Token], functions: Functions) -> Rejection | None:
     return None
 
 
-def reject_dotted_columns(tree: exp.Expr, plain: PlainText, functions: Functions) -> Rejection | None:
+def reject_dotted_columns(tree: SyntaxTree, plain: PlainText, functions: Functions) -> Rejection | None:
     """Refuses columns that are no columns: names of functions, behind a table or the alias of a function."""
     sources = _function_sources(tree)
-    for column in tree.find_all(exp.Column):
+    for column in tree.all(exp.Column):
         if not column.table or isinstance(column.this, exp.Star):
             continue
         name = plain.original(column.this).lower()
@@ -58,7 +59,7 @@ def reject_dotted_columns(tree: exp.Expr, plain: PlainText, functions: Functions
     return None
 
 
-def _function_sources(tree: exp.Expr) -> dict[str, frozenset[str]]:
+def _function_sources(tree: SyntaxTree) -> dict[str, frozenset[str]]:
     """The names under which functions stand in FROM, with the names of columns that each may have."""
     sources: dict[str, frozenset[str]] = {}
     for name, columns in _named_functions(tree):
@@ -66,8 +67,8 @@ def _function_sources(tree: exp.Expr) -> dict[str, frozenset[str]]:
     return sources
 
 
-def _named_functions(tree: exp.Expr) -> Iterator[tuple[str, frozenset[str]]]:
-    for source in tree.find_all(exp.Table, exp.Lateral, exp.Unnest, exp.TableFromRows):
+def _named_functions(tree: SyntaxTree) -> Iterator[tuple[str, frozenset[str]]]:
+    for source in tree.all(exp.Table, exp.Lateral, exp.Unnest, exp.TableFromRows):
         if isinstance(source, exp.Table) and not _is_function(source.this):
             continue
         alias = source.args.get("alias")

@@ -10,6 +10,7 @@ from math import prod
 from sqlglot import exp
 
 from .plain import CALL_PREFIX, PlainText
+from .syntax import SyntaxTree
 from .tokens import Kind, Token
 from .verdict import Rejection
 
@@ -25,18 +26,25 @@ _FORMATTING = re.compile(r"%[-+ #0]*[0-9.*]*[0-9]{7,}|:[^}]*[0-9]{7,}")
 _SEQUENCE_TABLE = re.compile(r"seq_([0-9]+)_to_([0-9]+)(?:_step_([0-9]+))?")
 
 
-def reject_endless(tree: exp.Expr, tokens: list[Token], plain: PlainText) -> Rejection | None:
+def reject_endless(tree: SyntaxTree, tokens: list[Token], plain: PlainText) -> Rejection | None:
     """Refuses what can be seen to run forever or to fill the memory."""
     return (
-        next(filter(None, (_reject_recursion(clause, plain) for clause in tree.find_all(exp.With))), None)
-        or next(filter(None, map(_reject_size, tree.find_all(exp.Func))), None)
-        or next(filter(None, map(_reject_sequence, tree.find_all(exp.Table))), None)
+        _reject_recursions(tree, plain)
+        or next(filter(None, map(_reject_size, tree.all(exp.Func))), None)
+        or next(filter(None, map(_reject_sequence, tree.all(exp.Table))), None)
         or _reject_format(tokens)
     )
 
 
+def _reject_recursions(tree: SyntaxTree, plain: PlainText) -> Rejection | None:
+    """SQLite and PostgreSQL stop a recursion when the query around it has enough rows."""
+    if next(tree.all(exp.Limit, exp.Fetch), None):
+        return None
+    return next(filter(None, (_reject_recursion(clause, plain) for clause in tree.all(exp.With))), None)
+
+
 def _reject_recursion(clause: exp.With, plain: PlainText) -> Rejection | None:
-    if not clause.recursive or _is_limited(clause):
+    if not clause.recursive:
         return None
     for cte in clause.expressions:
         name = plain.original(cte.args["alias"].this)
@@ -70,11 +78,6 @@ def _repeats_all(branch: exp.Expr, name: str, plain: PlainText) -> bool:
         return False
     drops = any(branch.args.get(part) for part in ("where", "joins", "laterals", "having", "limit", "group"))
     return plain.original(table.this).lower() == name and not drops
-
-
-def _is_limited(clause: exp.With) -> bool:
-    """SQLite and PostgreSQL stop a recursion when the query around it has enough rows."""
-    return clause.root().find(exp.Limit, exp.Fetch) is not None
 
 
 def _reject_size(call: exp.Func) -> Rejection | None:

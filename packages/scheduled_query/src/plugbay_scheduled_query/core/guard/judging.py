@@ -67,7 +67,8 @@ def _judge_readings(sql: str, dialect: Dialect, rules: Rules) -> Verdict:
         return usual
     if len(usual) > MAX_WORDS:
         return _too_many_words(len(usual))
-    for reading in dialect.readings[1:]:
+    is_doubtful = any(character in sql for character in dialect.doubtful)
+    for reading in dialect.readings[1:] if is_doubtful else ():
         if rejection := _reject_reading(scan(sql, reading), usual, dialect, rules):
             return rejection
     return _judge_statement(usual, dialect, rules)

@@ -34,6 +34,7 @@ class Dialect:
     table_rule: TableRule = any_table
     query_words: frozenset[str] = frozenset()  # that begin a query here, beside SELECT and its like
     quote: str = '"'  # what the parser takes around a name
+    doubtful: str = "\\"  # without one of these characters all readings are the same
     calls_by_dot: bool = False  # `(x).f` calls f
     refused_texts: tuple[str, ...] = ()
     rewrite: Rewrite = same_tokens  # what the parser does not know, in words that it knows

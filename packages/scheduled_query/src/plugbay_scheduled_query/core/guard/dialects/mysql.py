@@ -131,5 +131,12 @@ def _table_rule(parts: tuple[str, ...], is_call: bool) -> str | None:
 
 
 MYSQL = Dialect(
-    "mysql", _READINGS, FUNCTIONS, _recognise, _table_rule, quote="`", refused_texts=("/*!", "/*M!")
-)  # fmt: skip
+    "mysql",
+    _READINGS,
+    FUNCTIONS,
+    _recognise,
+    _table_rule,
+    quote="`",
+    doubtful='\\"',
+    refused_texts=("/*!", "/*M!"),
+)
