@@ -130,7 +130,7 @@ HOSTILE = {
         "SELECT * FROM (SUMMARIZE '{dir}/secret.csv')",
         "FROM (TABLE '{dir}/secret.csv')",
         "WITH x AS (SUMMARIZE secret.csv) FROM x",
-        "SELECT list_transform([1], lambda x: (SELECT secret FROM secret.csv))",
+        "SELECT list_transform([secret], lambda x: x) FROM secret.csv",
         "SELECT * FROM read_csv('{dir}/secret.csv')",
         "SELECT * FROM read_csv_auto('{dir}/secret.csv')",
         "SELECT * FROM \"read_csv\"('{dir}/secret.csv')",
