@@ -1,6 +1,7 @@
 import pytest
-from plugbay_scheduled_query.core.guard import Allowed, Rejection, check
+from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules, check
 from plugbay_scheduled_query.core.guard.endless import LARGEST
+from plugbay_scheduled_query.core.guard.judging import dialect_named, judge
 
 
 def rule(sql: str, dialect: str = "postgresql") -> str | None:
@@ -78,6 +79,16 @@ def test_what_a_tree_cannot_know_is_left_to_the_limits() -> None:
     assert rule("SELECT repeat()") is None
     assert rule("SELECT generate_series(a, b) FROM t") is None
     assert rule("SELECT generate_series(1, 5, 0)") is None
+    assert rule("SELECT generate_series(), generate_series(1, 2, 3, 4)") is None
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql", "mysql", "duckdb"])
+@pytest.mark.parametrize("count", range(5))
+def test_any_number_of_arguments_can_be_judged(dialect: str, count: int) -> None:
+    """The parser takes what the database would refuse; the guard must not stumble over it."""
+    named = dialect_named(dialect)
+    for name in sorted(named.functions.harmless):
+        judge(f"SELECT {name}({', '.join(['1'] * count)})", named, Rules(()))
 
 
 @pytest.mark.parametrize(

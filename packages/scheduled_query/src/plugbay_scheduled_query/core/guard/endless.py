@@ -94,15 +94,16 @@ def _reject_size(call: exp.Func) -> Rejection | None:
 
 def _size(name: str, arguments: list[exp.Expr]) -> float | None:
     place = _SIZE_ARGUMENT.get(name)
-    return None if place is None or place >= len(arguments) else _number(arguments[place])
+    return None if place is None or place >= len(arguments) or not arguments else _number(arguments[place])
 
 
 def _series_length(arguments: list[exp.Expr]) -> float | None:
-    numbers = [_number(argument) for argument in arguments]
-    if not numbers or None in numbers:
+    """Of `stop`, of `start, stop` or of `start, stop, step`, when all of them are numbers."""
+    numbers = [number for argument in arguments if (number := _number(argument)) is not None]
+    if len(numbers) != len(arguments) or not 1 <= len(numbers) <= 3:
         return None
-    known = [number for number in numbers if number is not None]
-    start, stop, step = [[0.0, *known, 1.0], [*known, 1.0], known][len(known) - 1][:3]
+    start, stop = (0.0, numbers[0]) if len(numbers) == 1 else numbers[:2]
+    step = numbers[2] if len(numbers) == 3 else 1.0
     return abs(stop - start) / abs(step) if step else None
 
 
