@@ -25,8 +25,8 @@ class Token(NamedTuple):
 
     @property
     def word(self) -> str:
-        """The word in capitals when this is a bare one, else nothing."""
-        return self.value.upper() if self.kind is Kind.WORD else ""
+        """The word in capitals when this is a bare one, else nothing; no letter beyond ASCII becomes another."""
+        return self.value.upper() if self.kind is Kind.WORD and self.value.isascii() else ""
 
     @property
     def is_name(self) -> bool:
