@@ -52,9 +52,7 @@ def test_a_statement_that_begins_with_a_writing_word_writes(word: str) -> None:
     assert rule(f"{word} x") == "write"
 
 
-@pytest.mark.parametrize(
-    "sql", ["\u017felect 1", "VACUUMING x", "BEGIN", "1", "'SELECT'", '"SELECT" 1', "ANALYZE x"]
-)
+@pytest.mark.parametrize("sql", ["\u017felect 1", "BEGIN", "1", "'SELECT'", '"SELECT" 1', "ANALYZE x"])
 def test_anything_else_is_no_query(sql: str) -> None:
     assert rule(sql) == "not_a_query"
 

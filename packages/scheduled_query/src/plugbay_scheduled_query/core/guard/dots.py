@@ -1,4 +1,4 @@
-"""PostgreSQL calls functions by a dot too: `(x).lo_create`, and `x.lo_create` where x is a function in FROM.
+"""PostgreSQL calls functions by a dot too: `(x).pg_sleep`, and `x.pg_sleep` where x is a function in FROM.
 
 Behind a dot mostly stands a column, which may be called anything. So the rule is strict only where the dot
 can call: behind a bracket, and behind the alias of a function.

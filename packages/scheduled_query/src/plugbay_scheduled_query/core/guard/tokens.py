@@ -25,7 +25,7 @@ class Token(NamedTuple):
 
     @property
     def word(self) -> str:
-        """The word in capitals when this is a bare one, else nothing; no letter beyond ASCII becomes another."""
+        """The word in capitals when this is a bare one of ASCII letters, else nothing."""
         return self.value.upper() if self.kind is Kind.WORD and self.value.isascii() else ""
 
     @property

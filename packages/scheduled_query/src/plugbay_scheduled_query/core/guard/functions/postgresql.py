@@ -1,7 +1,7 @@
 """PostgreSQL: the functions of its manual that only compute or look, and those of well-known extensions.
 
-The read-only transaction behind this list stops most writes, but not large objects made by `lo_create`, files
-read by `pg_read_file`, locks, signals to other sessions, waiting, or SQL that hides in a text argument.
+The read-only transaction behind this list stops most writes, but not files read by `pg_read_file`, locks,
+messages and signals to other sessions, waiting, or (before version 16) large objects made by `lo_create`.
 """
 
 from . import functions
@@ -158,7 +158,7 @@ st_xmax st_xmin st_y st_ymax st_ymin st_z
 """
 
 DANGEROUS = {
-    "it makes or changes large objects, also in a read-only transaction": "lo_* loread lowrite lo",
+    "it makes or changes large objects": "lo_* loread lowrite lo",
     "it opens a connection to another server": """
         dblink* postgres_fdw_* http http_* https_* net_* aws_* query_export_to_s3 table_import_from_s3 invoke
     """,
