@@ -37,6 +37,7 @@ def test_mariadb_is_another_name_for_mysql() -> None:
         r"SELECT 'a\', sleep(5), 'b'",  # with NO_BACKSLASH_ESCAPES the call stands outside of the text
         r"SELECT 'a\' ; INSERT x VALUES (1) -- '",
         r"SELECT 'a\', my_function(5), 'b'",
+        r"SELECT 'a\' ; SELECT sleep(5) ; 'b'",
         'SELECT "sleep"(5)',  # with ANSI_QUOTES a name, not a text
         "SELECT \"a' , sleep(5) , 'b\", 'c'" + '"',
     ],
@@ -120,8 +121,10 @@ def test_a_guard_that_stumbles_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     def stumble(*_: object) -> None:
         raise KeyError("a fault of ours")
 
-    monkeypatch.setattr("plugbay_scheduled_query.core.guard.judging.judge", stumble)
-    assert rule("SELECT 'a text that no other test has'") == "parse"
+    with monkeypatch.context() as patch:
+        patch.setattr("plugbay_scheduled_query.core.guard.judging.judge", stumble)
+        assert rule("SELECT 'a text that no other test has'") == "parse"
+    assert rule("SELECT 'a text that no other test has'") is None
 
 
 TWISTED = "WITH a AS (SELECT 1) PREPARE x AS SELECT 1"  # which sqlglot would tell its log about

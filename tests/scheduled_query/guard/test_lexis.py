@@ -181,6 +181,12 @@ def test_assignments_and_backslash_n_are_refused_in_mysql() -> None:
 
 
 @pytest.mark.parametrize("dialect", ALL)
+@pytest.mark.parametrize("end", ["'", "\\x", "/*"])
+def test_what_is_no_sql_does_not_undo_a_statement_that_has_ended_before_it(dialect: str, end: str) -> None:
+    assert not isinstance(refusal(f"SELECT 1; {end}", dialect), NotSql)
+
+
+@pytest.mark.parametrize("dialect", ALL)
 def test_a_stray_backslash_is_no_sql_anywhere(dialect: str) -> None:
     assert isinstance(refusal("SELECT \\x", dialect), NotSql)
 

@@ -28,13 +28,9 @@ _verdicts = VerdictCache(4096)
 
 def check(sql: str, dialect: str, rules: Rules = Rules()) -> Verdict:  # noqa: B008 — it is frozen
     """Whether the text only reads, in the words of this database (SQLAlchemy's name for it); never raises."""
-    return _verdicts.get(sql, dialect, rules, lambda: _judge_safely(sql, dialect, rules))
-
-
-def _judge_safely(sql: str, dialect: str, rules: Rules) -> Verdict:
     try:
-        return judge(sql, dialect_named(dialect), rules)
-    except Exception:  # a guard that stumbles has not understood the text
+        return _verdicts.get(sql, dialect, rules, lambda: judge(sql, dialect_named(dialect), rules))
+    except Exception:  # a guard that stumbles has not understood the text; it may do better another time
         return Rejection("parse", "The query could not be understood; write it in plainer SQL.")
 
 
@@ -50,6 +46,7 @@ def judge(sql: str, dialect: Dialect, rules: Rules) -> Verdict:
 
 @cache
 def dialect_named(name: str) -> Dialect:
+    """What the guard knows of a database; of one that it does not know, what the standard says."""
     return _DIALECTS.get(name) or other(name)
 
 

@@ -72,12 +72,10 @@ def scan(sql: str, rules: Lexis) -> list[Token] | Rejection:
     while position < len(sql):
         match = rules.pattern.match(sql, position)
         if match is None:
-            return _stray(sql, position)
-        if rejection := _doubt(match, tokens):
-            return rejection
-        position = match.end() if match.lastgroup != "open_comment" else _comment_end(sql, position, rules)
-        if position < 0:
-            return _unended(match)
+            return _as_found(_stray(sql, position), tokens)
+        position = _comment_end(match, rules) if match.lastgroup == "open_comment" else match.end()
+        if rejection := _unended(match) if position < 0 else _doubt(match, tokens):
+            return _as_found(rejection, tokens)
         if token := _token(match):
             tokens.append(token)
     return tokens
@@ -85,6 +83,12 @@ def scan(sql: str, rules: Lexis) -> list[Token] | Rejection:
 
 class NotSql(Rejection):
     """A quote or comment without an end, or a stray backslash: the database itself would refuse it."""
+
+
+def _as_found(rejection: Rejection, tokens: list[Token]) -> Rejection:
+    """A statement before it that has already ended could be run all the same."""
+    has_ended = any(token.is_mark(";") for token in tokens)
+    return Rejection(rejection.rule, rejection.reason, rejection.found) if has_ended else rejection
 
 
 _KINDS = {
@@ -116,10 +120,10 @@ def _unquoted(text: str) -> str:
     return text[opening + 1 : -1].replace(quote * 2, quote)
 
 
-def _comment_end(sql: str, start: int, rules: Lexis) -> int:
+def _comment_end(opening: re.Match[str], rules: Lexis) -> int:
     """Where a comment that may hold others ends; -1 when it does not."""
-    depth, position = 1, start + 2
-    while depth and rules.nesting == "nested" and (mark := _COMMENT_MARK.search(sql, position)):
+    depth, position = 1, opening.end()
+    while depth and rules.nesting == "nested" and (mark := _COMMENT_MARK.search(opening.string, position)):
         depth += 1 if mark[0] == "/*" else -1
         position = mark.end()
     return position if depth == 0 else -1
