@@ -8,6 +8,7 @@ import pytest
 from fastapi import APIRouter, Depends, FastAPI, Form, Request, UploadFile, WebSocket
 from fastapi.responses import RedirectResponse
 from fastapi.testclient import TestClient
+from own_thread import in_own_thread
 from plugbay.auth import (
     CsrfTokens,
     CurrentUser,
@@ -315,7 +316,7 @@ class TestCsrf:
         async def send(message: Message) -> None:
             sent.append(message)
 
-        anyio.run(build(), scope, receive, send)
+        in_own_thread(anyio.run, build(), scope, receive, send)
         assert sent[0]["status"] == 400
 
     @pytest.mark.parametrize("machine", [TOKEN, BASIC])

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from fakes import FakeClock
+from own_thread import in_own_thread
 from plugbay_task_worker.calling import describe, make_call
 from plugbay_task_worker.job import Job
 from task_worker.world import PATIENCE_S
@@ -45,7 +46,7 @@ def test_an_async_function_is_awaited(job_of: Callable[..., Job]) -> None:
         await asyncio.sleep(0)
         seen.append(job.id)
 
-    assert make_call(job_of(work)) == ""
+    assert in_own_thread(make_call, job_of(work)) == ""
     assert seen == ["1"]
 
 
@@ -53,7 +54,7 @@ def test_an_async_function_that_raises_has_failed(job_of: Callable[..., Job]) ->
     async def work(job: Job) -> None:
         raise ValueError("later")
 
-    assert make_call(job_of(work)) == "ValueError: later"
+    assert in_own_thread(make_call, job_of(work)) == "ValueError: later"
 
 
 def test_an_async_function_is_cancelled_where_it_waits(
@@ -73,7 +74,7 @@ def test_an_async_function_is_cancelled_where_it_waits(
     canceller = threading.Thread(target=lambda: begun.wait(PATIENCE_S) and job.cancel("enough"))
     canceller.start()
 
-    assert make_call(job) == "CancelledError"
+    assert in_own_thread(make_call, job) == "CancelledError"
     canceller.join(PATIENCE_S)
     assert cleared_up.is_set()
     assert "cancelled kind=job owner=shop name=work reason=enough" in caplog.text
@@ -85,5 +86,5 @@ def test_a_sync_function_that_returns_a_coroutine_is_awaited_too(job_of: Callabl
     async def later() -> None:
         seen.append(1)
 
-    assert make_call(job_of(lambda job: later())) == ""
+    assert in_own_thread(make_call, job_of(lambda job: later())) == ""
     assert seen == [1]
