@@ -1,5 +1,6 @@
 """Plugbay mounted into somebody else's application, and on its own."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -86,6 +87,25 @@ def test_the_application_keeps_its_routes_docs_middleware_lifespan_and_errors(ma
     assert "/greeter/" in client.get("/openapi.json").json()["paths"]
     assert client.get("/greeter/").status_code == 303
     assert told == ["up"]
+
+
+@pytest.mark.parametrize(
+    ("options", "linked"),
+    [
+        ({}, ["/docs"]),
+        ({"docs_url": "/shop/api"}, ["/shop/api"]),
+        ({"docs_url": None}, []),
+        ({"openapi_url": None}, []),
+    ],
+    ids=["default", "elsewhere", "no page", "no schema"],
+)
+def test_the_footer_leads_to_the_applications_documentation_where_there_is_one(
+    make_host, client_of, options, linked
+):
+    client = client_of(make_host(app=FastAPI(**options)))
+    found = re.findall(r'href="([^"]+)">API documentation', client.get("/admin/plugins").text)
+    assert found == linked
+    assert all(client.get(path).status_code == 200 for path in found)
 
 
 def test_routes_of_host_and_plugins_are_left_out_of_the_schema_when_told_so(make_host):

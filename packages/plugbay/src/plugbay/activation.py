@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plugbay import requirements
+from plugbay.base_module import BaseModule
 from plugbay.discovery import import_plugin, unimport_plugin
 from plugbay.errors import InvalidConfig, PlugbayError, PluginRefused
 from plugbay.logs import get_logger
@@ -134,7 +135,7 @@ class Activation:
                 plugin.name,
                 module.module_menu_name,
                 self._landing_page(plugin),
-                icon=module.module_menu_icon,
+                icon=module.module_menu_icon or BaseModule.module_menu_icon,
                 menu_type=module.module_menu_type,
                 role="admin" if module.module_menu_type == "admin" else "viewer",
             )

@@ -35,6 +35,7 @@ def create_app(
     app = FastAPI(title=title, docs_url=None, redoc_url=None, openapi_url=None)
     host = Plugbay(app, app_root_dir, config=settings)
     host.add_routes("plugbay", documentation_router(host))
+    host.docs_url = "/docs"
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM, compresslevel=GZIP_LEVEL)
     add_error_pages(host)
     return app

@@ -107,6 +107,7 @@ class Plugbay:
         app.add_middleware(SecurityMiddleware, form_action="'self' https:" if auth_manager else "'self'")
 
         # 7. the host's own routes, after those of the application
+        self.docs_url = app.docs_url if app.openapi_url else None
         app.state.plugbay = self
         self._routes = RouteTable(app)
         self._routes.replace(self._host_routes())
@@ -173,6 +174,7 @@ class Plugbay:
             "request": request,
             "user": user,
             "config": self.config,
+            "docs_url": self.docs_url,
             "menu": self.menu.sections(user, request.scope["path"].removeprefix(root_path)),
             "nonce": getattr(request.state, "nonce", ""),
             "csrf_token": self.csrf.for_request(request),

@@ -10,12 +10,17 @@ from pydantic import BaseModel
 
 from plugbay.base_module import BaseModule
 from plugbay.errors import PluginRefused
+from plugbay.menu import TYPES as MENU_TYPES
 
 Rule = tuple[Callable[[Any], bool], str]
 
 
 def _is_optional_text(value: Any) -> bool:
     return value is None or isinstance(value, str)
+
+
+def _is_optional_menu_type(value: Any) -> bool:
+    return value in (None, "none", *MENU_TYPES)
 
 
 def _are_texts(value: Any) -> bool:
@@ -47,13 +52,24 @@ RULES: Mapping[str, Rule] = {
     "module_version": (_is_optional_text, "a text"),
     "depends_on": (_are_constraints, "a map of plugin name to version constraint"),
     "module_settings": (_is_optional_model, "a pydantic model class"),
+    "module_menu_name": (_is_optional_text, "a text"),
+    "module_menu_icon": (_is_optional_text, "a text"),
+    "module_menu_type": (_is_optional_menu_type, f"one of {', '.join(MENU_TYPES)}, none"),
     "extra_js_files": (_are_texts, "a list of paths"),
     "extra_css_files": (_are_texts, "a list of paths"),
     "module_router": (_is_optional_router, "a FastAPI APIRouter"),
     "module_mount_url": (_is_optional_prefix, "empty, or a path that begins with a slash"),
     "module_path": (_is_optional_path, "a path"),
 }
-SET_BY_MODULES = ("extra_js_files", "extra_css_files", "module_router", "module_mount_url")
+SET_BY_MODULES = (
+    "module_menu_name",
+    "module_menu_icon",
+    "module_menu_type",
+    "extra_js_files",
+    "extra_css_files",
+    "module_router",
+    "module_mount_url",
+)
 
 
 def check_class(found: type[BaseModule]) -> None:
