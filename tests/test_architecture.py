@@ -102,7 +102,18 @@ def test_plugins_do_not_import_each_other(package: str):
 
 
 LAYERS_OF_THE_HOST = [
-    {"errors", "logs", "clock", "events", "load_order", "flash", "base_module", "keys", "private_files"},
+    {
+        "errors",
+        "logs",
+        "clock",
+        "bounded",
+        "events",
+        "load_order",
+        "flash",
+        "base_module",
+        "keys",
+        "private_files",
+    },
     {
         "discovery",
         "module_fields",

@@ -291,6 +291,35 @@ def test_a_start_that_fails_stops_what_was_begun(make_host, monkeypatch: pytest.
     assert heard == ["plugbay.stopping"]
 
 
+def test_plugins_stop_also_when_the_applications_own_lifespan_fails_to_start(make_host):
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        raise OSError("the shop's database is away")
+        yield
+
+    host = make_host("good", app=FastAPI(lifespan=lifespan))
+    module = host.get_module("greeter")
+    with pytest.raises(OSError, match="away"), TestClient(host.app):
+        pass
+    assert module.heard[-1] == "goodbye"
+    assert host.modules.loaded() == []
+
+
+def test_a_restart_that_was_asked_for_happens_although_the_applications_own_stop_fails(make_host):
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        raise OSError("cannot let go")
+
+    host = make_host(app=FastAPI(lifespan=lifespan))
+    restarts: list[str] = []
+    host.restarter.stop_server = lambda force: None
+    host.restarter.after_stop = lambda: restarts.append("again")
+    with pytest.raises(OSError, match="cannot let go"), TestClient(host.app):
+        host.restarter.request()
+    assert restarts == ["again"]
+
+
 def test_a_forced_restart_gives_running_work_no_time(make_host):
     host = make_host()
     graces: list[float] = []

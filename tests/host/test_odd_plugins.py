@@ -4,7 +4,8 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ ODD_FIELDS = {
     "module_menu_icon = None": None,
     "module_menu_name = 5": "module_menu_name",
     "module_menu_icon = 5": "module_menu_icon",
-    "module_menu_type = 'nowhere'": "module_menu_type is 'nowhere'; it must be one of main, admin, user, none",
+    "module_menu_type = 'nowhere'": "is 'nowhere'; it must be one of main, admin, user, none",
     "module_menu_type = 'none'": None,
     "module_menu_type = None": None,
     "extra_js_files = None": "extra_js_files",
@@ -263,3 +264,34 @@ def test_a_plugin_that_changed_its_name_is_known_by_the_newer_one(make_host, wri
         host.modules.disable(name)
         clock.advance(1)
     assert states(make_host()) == {"beta": "disabled"}
+
+
+@pytest.fixture
+def hanging(write_plugin, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A plugin whose `on_unload` does not end before the test does; the host waits a moment for it."""
+    let_go = threading.Event()
+    monkeypatch.setattr("builtins.let_go", let_go, raising=False)
+    monkeypatch.setattr("plugbay.activation.UNLOAD_LIMIT_S", 0.05)
+    write_plugin("stubborn", "def on_unload(self): let_go.wait()")
+    yield
+    let_go.set()
+
+
+def test_a_plugin_that_hangs_while_it_goes_is_named_and_holds_up_nobody(
+    hanging, make_host, client_of, caplog: pytest.LogCaptureFixture
+):
+    host = make_host("good")
+    told = PluginService.disable_plugin("stubborn", host)
+    assert told.level == "warning"
+    assert "stubborn is disabled, but its on_unload did not end within 0.05 s" in told.text
+    assert "unload_hangs" in caplog.text
+    assert states(host)["stubborn"] == "disabled"
+    assert PluginService.disable_plugin("polite", host).level == "success"
+    assert "on_unload did not end" in client_of(host).get("/admin/plugins").text
+    assert host.modules.enable("stubborn").is_loaded
+
+
+def test_the_server_stops_although_a_plugin_hangs(hanging, make_host):
+    host = make_host("good")
+    host.stop()
+    assert host.modules.loaded() == []

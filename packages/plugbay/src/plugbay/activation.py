@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from plugbay import requirements
 from plugbay.base_module import BaseModule
+from plugbay.bounded import ends_within
 from plugbay.discovery import import_plugin, unimport_plugin
 from plugbay.errors import InvalidConfig, PlugbayError, PluginRefused
 from plugbay.logs import get_logger
@@ -20,6 +21,8 @@ from plugbay.settings import load_settings
 
 if TYPE_CHECKING:
     from plugbay.host import Plugbay
+
+UNLOAD_LIMIT_S = 30.0  # three times what an orderly plugin takes to let its running work end
 
 log = get_logger(__name__)
 
@@ -63,9 +66,10 @@ class Activation:
 
     def unload(self, plugin: Plugin, state: PluginState = PluginState.FOUND) -> None:
         """Takes back all that the plugin contributed; safe to call in any state."""
-        if plugin.module and plugin.is_loaded:
-            self._say_goodbye(plugin)
-        plugin.settle(state)  # first: a page under way must not meet a loaded plugin without its module
+        left_behind = self._say_goodbye(plugin) if plugin.module and plugin.is_loaded else ""
+        plugin.settle(
+            state, left_behind
+        )  # first: a page under way must not meet a loaded plugin without its module
         if plugin.module:
             self._host.remove_owner(plugin.name)
             self._routes.replace([item for item in self._routes.contributions if item.owner != plugin.name])
@@ -147,17 +151,25 @@ class Activation:
                 return route.path
         return ""
 
-    def _stop(self, plugin: Plugin) -> None:
+    def _stop(self, plugin: Plugin) -> str:
+        """Calls `on_unload`; one that hangs is left behind, and the answer says so."""
+        if ends_within(UNLOAD_LIMIT_S, lambda: self._call_on_unload(plugin), f"unload-{plugin.name}"):
+            return ""
+        log.error("unload_hangs", plugin=plugin.name, seconds=UNLOAD_LIMIT_S)
+        return f"on_unload did not end within {UNLOAD_LIMIT_S:g} s: what it started may go on until a restart"
+
+    def _call_on_unload(self, plugin: Plugin) -> None:
         assert plugin.module
         try:
             plugin.module.on_unload()
-        except (Exception, SystemExit):
+        except BaseException:
             log.exception("unload_failed", plugin=plugin.name)
 
-    def _say_goodbye(self, plugin: Plugin) -> None:
-        self._stop(plugin)
+    def _say_goodbye(self, plugin: Plugin) -> str:
+        left_behind = self._stop(plugin)
         log.info("plugin_unloaded", plugin=plugin.name)
         self._host.events.emit_lifecycle("plugin_unloaded", name=plugin.name)
+        return left_behind
 
     @contextmanager
     def _contained(self, plugin: Plugin, step: str) -> Iterator[None]:

@@ -3,8 +3,10 @@
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from plugbay.bounded import ends_within
 from plugbay.errors import ReservedEvent
 from plugbay.logs import get_logger
 
@@ -54,14 +56,14 @@ class EventBus:
             raise ReservedEvent(name=name)
         self._tell(Event(name, data), self._subscriptions)
 
-    def emit_lifecycle(self, name: str, /, **data: Any) -> None:
-        """For the host alone: emits `plugbay.<name>`."""
+    def emit_lifecycle(self, name: str, /, limit_s: float | None = None, **data: Any) -> None:
+        """For the host alone: emits `plugbay.<name>`; a listener that takes longer than the limit is left."""
         event = Event(RESERVED + name, data)
         with self._lock:
             if name in ("ready", "stopping"):
                 self._ready = event if name == "ready" else None
             listening = self._subscriptions
-        self._tell(event, listening)
+        self._tell(event, listening, limit_s)
 
     def of_owner(self, owner: str) -> list[str]:
         """The names of the events that an owner listens to."""
@@ -71,10 +73,14 @@ class EventBus:
         with self._lock:
             self._subscriptions = tuple(sub for sub in self._subscriptions if sub.owner != owner)
 
-    def _tell(self, event: Event, listening: tuple[Subscription, ...]) -> None:
+    def _tell(self, event: Event, listening: tuple[Subscription, ...], limit_s: float | None = None) -> None:
         for subscription in listening:
-            if subscription.event == event.name:
+            if subscription.event != event.name:
+                continue
+            if limit_s is None:
                 self._call(subscription, event)
+            elif not ends_within(limit_s, partial(self._call, subscription, event), event.name):
+                log.error("listener_hangs", event=event.name, owner=subscription.owner, seconds=limit_s)
 
     def _call(self, subscription: Subscription, event: Event) -> None:
         try:

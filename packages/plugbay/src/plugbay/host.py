@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,7 @@ from plugbay.store import open_store
 from plugbay.templating import Templates
 
 HERE = Path(__file__).parent
+CLEAR_UP_S = 15.0  # beyond the grace: to cancel what did not finish in it, and to let go
 STOP_GRACE_S = 30.0  # how long running work may take to finish when the server stops
 
 
@@ -149,7 +150,7 @@ class Plugbay:
 
     def stop(self, grace_s: float = STOP_GRACE_S) -> None:
         """Tells plugins to finish within the grace, takes them out of service, and lets the store go."""
-        self.events.emit_lifecycle("stopping", grace_s=grace_s)
+        self.events.emit_lifecycle("stopping", limit_s=grace_s + CLEAR_UP_S, grace_s=grace_s)
         self.modules.unload_all()
         self.store.close()
 
@@ -207,14 +208,17 @@ class Plugbay:
 
         @asynccontextmanager
         async def lifespan(app: FastAPI) -> AsyncIterator[Any]:
-            async with inner(app) as state:
-                try:
-                    await run_in_threadpool(self._start)
-                    yield state
-                finally:
-                    await run_in_threadpool(self.stop, 0.0 if self.restarter.is_forced else STOP_GRACE_S)
-            if self.restarter.is_requested:
-                self.restarter.after_stop()
+            try:
+                async with AsyncExitStack() as applications_own:
+                    try:  # plugins are loaded since the constructor: they stop, whoever fails to start
+                        state = await applications_own.enter_async_context(inner(app))
+                        await run_in_threadpool(self._start)
+                        yield state
+                    finally:
+                        await run_in_threadpool(self.stop, 0.0 if self.restarter.is_forced else STOP_GRACE_S)
+            finally:
+                if self.restarter.is_requested:
+                    self.restarter.after_stop()
 
         self.app.router.lifespan_context = lifespan
 

@@ -36,9 +36,11 @@ class PluginService:
     def disable_plugin(plugin_name: str, fast_pluggy: "Plugbay") -> FlashMessage:
         """Disables the plugin and takes back all it contributed; its tables stay."""
         try:
-            fast_pluggy.modules.disable(plugin_name)
+            plugin = fast_pluggy.modules.disable(plugin_name)
         except PluginRefused as error:
             return FlashMessage(f"{error}.", "error")
+        if plugin.reason:
+            return FlashMessage(f"{plugin_name} is disabled, but its {plugin.reason}.", "warning")
         return FlashMessage(f"{plugin_name} is disabled. Its tables stay in the store.")
 
     @staticmethod
