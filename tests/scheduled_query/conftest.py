@@ -1,4 +1,6 @@
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,10 @@ from plugbay_scheduled_query.core.draft import Draft
 from plugbay_scheduled_query.core.model import Query, Result, Status
 from plugbay_scheduled_query.repository.claims import ClaimedRun, Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
+from plugbay_scheduled_query.repository.histories import Histories
 from plugbay_scheduled_query.repository.recording import Finished, Recording
+from plugbay_task_worker.claims import MemoryClaims
+from service_world import World
 
 MIGRATIONS = Path(tables.__file__).parent / "migrations"
 
@@ -116,3 +121,32 @@ def finished(clock: FakeClock) -> Callable[..., Finished]:
         return Finished(claimed=claimed, status=Status(status), **given)
 
     return finish
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE orders (total REAL)")
+        connection.executemany("INSERT INTO orders VALUES (?)", [(1.5,), (2.5,)])
+    return path
+
+
+@pytest.fixture
+def world(store: Store, clock: FakeClock, shop: Path, tmp_path: Path) -> Iterator[Callable[[], World]]:
+    """Nodes of the service on one store, as many as a test asks for."""
+    made: list[World] = []
+    claims = MemoryClaims()
+
+    def make() -> World:
+        made.append(World(store, clock, shop, tmp_path / "data", claims))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.stop(0)
+
+
+@pytest.fixture
+def histories(store: Store) -> Histories:
+    return Histories(store)

@@ -7,15 +7,10 @@ import sqlalchemy as sa
 from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.model import MetricConfig, Result
 from plugbay_scheduled_query.repository.claims import Claims
-from plugbay_scheduled_query.repository.histories import Histories, HistoryFilter
+from plugbay_scheduled_query.repository.histories import HistoryFilter
 from plugbay_scheduled_query.repository.recording import Keeping
 
 KEEP_ALL = Keeping()
-
-
-@pytest.fixture
-def histories(store) -> Histories:
-    return Histories(store)
 
 
 @pytest.fixture

@@ -1,0 +1,101 @@
+"""A node of the service to act with: real store, engine and runners; only the clock is in the test's hand."""
+
+import threading
+from pathlib import Path
+
+from fakes import FakeClock
+from plugbay import EventBus, Store
+from plugbay_scheduled_query.core.model import Execution, Query
+from plugbay_scheduled_query.execution import Executing, SourceProblem
+from plugbay_scheduled_query.nodes import Node
+from plugbay_scheduled_query.reports import Reports
+from plugbay_scheduled_query.repository.claims import Claims
+from plugbay_scheduled_query.repository.histories import Histories, HistoryFilter
+from plugbay_scheduled_query.repository.recording import Recording
+from plugbay_scheduled_query.service import JOB, OWNER, TASK, Service
+from plugbay_scheduled_query.settings import Settings
+from plugbay_scheduled_query.sources.executor import Executor
+from plugbay_scheduled_query.sources.target import Target
+from plugbay_task_worker.claims import MemoryClaims
+from plugbay_task_worker.embedded import EmbeddedEngine
+
+FOREVER = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1e15) SELECT COUNT(*) FROM n"
+)
+PATIENCE_S = 30
+
+
+class Shop:
+    """Knows one database; the source 99 is broken."""
+
+    def __init__(self, path: Path) -> None:
+        self._target = Target("sqlite", {"path": str(path)})
+
+    def target(self, source_id: int) -> Target:
+        if source_id == 99:
+            raise SourceProblem("the secret of this source is unreadable: enter it again")
+        return self._target
+
+
+class World:
+    """A node of the service, with everything around it."""
+
+    def __init__(
+        self, store: Store, clock: FakeClock, shop: Path, data_dir: Path, claims: MemoryClaims
+    ) -> None:
+        self.store, self.clock = store, clock
+        self.settings = Settings(interval=0)
+        self.events = EventBus()
+        self.reports = Reports(self.events)
+        self.executor = Executor(4, clock=clock, ahead=1)
+        self.engine = EmbeddedEngine(clock, claims, workers=8, task_workers=2)
+        self.node = Node(data_dir)
+        self.service = Service(
+            clock=clock,
+            node=self.node,
+            claims=Claims(store, clock, self.node.id),
+            recording=Recording(store),
+            engine=self.engine,
+            executing=Executing(clock, Shop(shop), self.executor, lambda: self.settings),
+            executor=self.executor,
+            settings=lambda: self.settings,
+            leases=store.dialect != "sqlite",
+            after=self.reports.tell,
+        )
+        self.engine.handle(owner=OWNER, name=JOB, call=self.service.execute, returned=self.service.returned)
+        self.engine.every(owner=OWNER, name=TASK, seconds=60, call=self.service.tick)
+        self.engine.start()
+
+    def settle(self) -> None:
+        """Until nothing is on its way any more."""
+        pause = threading.Event()
+        for _ in range(PATIENCE_S * 100):
+            if self.engine.wait_idle(PATIENCE_S) and self.service.running == 0:
+                return
+            pause.wait(0.01)
+        raise AssertionError("the service did not come to rest")
+
+    def wait_until_begun(self) -> None:
+        """Until a run is in the hands of a worker."""
+        pause = threading.Event()
+        for _ in range(PATIENCE_S * 100):
+            if self.engine.stats().running:
+                return
+            pause.wait(0.01)
+        raise AssertionError("nothing began")
+
+    def tick(self) -> None:
+        """The next full minute comes, and with it the tick."""
+        self.clock.advance(60)
+        self.service.tick()
+        self.settle()
+
+    def stop(self, grace_s: float = 5) -> None:
+        self.engine.stop(grace_s)
+        self.service.close()
+        self.executor.close()
+
+
+def executions(histories: Histories, query: Query) -> list[Execution]:
+    """All that is known of a query's runs, newest first."""
+    return histories.page(query.id, HistoryFilter(), 1, 200)[0]
