@@ -129,7 +129,7 @@ LAYERS_OF_THE_HOST = [
         "static_files",
     },
     {"plugin", "records", "route_table", "templating", "auth"},
-    {"activation", "module_manager", "restart", "home", "scaffold"},
+    {"activation", "module_manager", "following", "restart", "home", "scaffold"},
     {"plugin_service"},
     {"admin"},
     {"host"},

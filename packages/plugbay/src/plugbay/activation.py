@@ -86,12 +86,26 @@ class Activation:
         model = plugin.module_class.module_settings if plugin.module_class else None
         if model is None:
             return
-        stored = self._host.records.settings(plugin.name)
+        plugin.stored_settings = stored = self._host.records.settings(plugin.name)
         plugin.settings = load_settings(model, plugin.name, self._host.environment, stored)
         for name, rule in plugin.settings.replaced.items():
             log.warning("setting_replaced", plugin=plugin.name, setting=name, rule=rule)
         if plugin.module:
             plugin.module.module_settings = plugin.settings.values
+
+    def is_behind(self, plugin: Plugin) -> bool:
+        """Whether the store has other settings than those that were last read."""
+        has_settings = plugin.module_class is not None and plugin.module_class.module_settings is not None
+        return has_settings and plugin.stored_settings != self._host.records.settings(plugin.name)
+
+    def refresh(self, plugin: Plugin) -> bool:
+        """Puts the stored settings into effect; where they do not fit, those there are stay."""
+        try:
+            self.load_settings(plugin)
+        except Exception as error:  # also of the plugin's own validators
+            log.error("settings_not_followed", plugin=plugin.name, reason=error)
+            return False
+        return True
 
     def contribution(self, plugin: Plugin) -> Contribution | None:
         """The plugin's routes, where they stand, behind the host's guard."""

@@ -30,6 +30,7 @@ from plugbay.errors import PlugbayError
 from plugbay.events import EventBus
 from plugbay.fingerprints import check_keys
 from plugbay.flash import FlashMiddleware, take_flashes
+from plugbay.following import Follower
 from plugbay.health import HealthRegistry, health_router
 from plugbay.home import home_router
 from plugbay.keys import encryption_keys, session_secret
@@ -115,6 +116,7 @@ class Plugbay:
 
         # 8. plugins: found, imported, ordered, loaded
         self.modules = ModuleManager(self, self._routes)
+        self.follower = Follower(self)  # before plugins are read: what others change meanwhile is seen
         self.modules.discover_all(self.path_plugins, self.path_modules)
         self.modules.initialize_plugins_in_order()
         if self.modules.operator_error:
@@ -133,7 +135,7 @@ class Plugbay:
 
     def reload(self) -> dict[str, str]:
         """Unloads all plugins, looks for them anew and loads them; returns their states."""
-        return self.modules.reload(self.path_plugins, self.path_modules)
+        return self.follower.reload()
 
     def add_routes(self, owner: str, router: APIRouter) -> None:
         """Serves a router behind the login, beside the host's own."""
@@ -150,6 +152,7 @@ class Plugbay:
 
     def stop(self, grace_s: float = STOP_GRACE_S) -> None:
         """Tells plugins to finish within the grace, takes them out of service, and lets the store go."""
+        self.follower.stop()
         self.events.emit_lifecycle("stopping", limit_s=grace_s + CLEAR_UP_S, grace_s=grace_s)
         self.modules.unload_all()
         self.store.close()
@@ -228,6 +231,7 @@ class Plugbay:
         self._routes.keep_last()
         if isinstance(self.auth, LocalAuthManager):
             self._make_first_admin()
+        self.follower.start()
         self.events.emit_lifecycle("ready")
 
     def _make_first_admin(self) -> None:

@@ -1,7 +1,8 @@
 """Knows every plugin that was found: loads them in order, enables, disables and reloads them."""
 
+import os
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +15,7 @@ from plugbay.discovery import NAME_RULE, PluginSource, find_in_folder, find_inst
 from plugbay.errors import OperatorError, PluginRefused, UnknownPlugin
 from plugbay.load_order import dependents, plan_load, unmet
 from plugbay.plugin import Plugin, PluginState
+from plugbay.records import Switch
 from plugbay.route_table import RouteTable
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ class ModuleManager:
         self._activation = Activation(host, routes)
         self._plugins: dict[str, Plugin] = {}
         self._doubles: list[Plugin] = []
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
 
     # the specified methods
 
@@ -41,7 +43,7 @@ class ModuleManager:
 
     def initialize_plugins_in_order(self) -> dict[str, str]:
         """Loads what is found and enabled, dependencies first; returns the state of every plugin by name."""
-        with self._lock:
+        with self.lock:
             for plugin in [p for p in self._plugins.values() if p.state is PluginState.FOUND]:
                 if self._has_valid_place(plugin):
                     self._read_code(plugin)
@@ -116,21 +118,17 @@ class ModuleManager:
 
     def enable(self, name: str) -> Plugin:
         """Loads a disabled plugin, and those that were refused for want of it."""
-        with self._lock:
+        with self.lock:
             plugin = self.get(name)
             self._host.records.set_enabled(plugin.name, plugin.source.place, True)
             if plugin.is_loaded:
                 return plugin  # those that depend on it hold on to this very module
-            for waiting in [
-                p for p in self._plugins.values() if p is plugin or p.state is PluginState.REFUSED
-            ]:
-                self._activation.unload(waiting)
-            self.initialize_plugins_in_order()
+            self._bring_in([plugin])
             return plugin
 
     def disable(self, name: str) -> Plugin:
         """Takes a plugin out of service, now and at the next start."""
-        with self._lock:
+        with self.lock:
             plugin = self.get(name)
             if needed_by := self.needed_by(name):
                 raise PluginRefused(reason=f"{name} is needed by {', '.join(needed_by)}: disable that first")
@@ -141,15 +139,14 @@ class ModuleManager:
 
     def forget(self, name: str) -> None:
         """Takes a plugin out of service and off the list."""
-        with self._lock:
+        with self.lock:
             self.disable(name)
             self._host.records.forget(name)
-            self._plugins = {key: plugin for key, plugin in self._plugins.items() if key != name}
-            self._let_follow(name)
+            self._drop(name)
 
     def reload(self, path_plugins: Path, path_modules: Path) -> dict[str, str]:
         """Unloads everything, looks for plugins anew and loads them."""
-        with self._lock:
+        with self.lock:
             self.unload_all()
             self._plugins, self._doubles = {}, []
             self.discover_all(path_plugins, path_modules)
@@ -157,13 +154,13 @@ class ModuleManager:
 
     def unload_all(self) -> None:
         """Takes every plugin out of service, the last loaded first."""
-        with self._lock:
+        with self.lock:
             for plugin in reversed(self.loaded()):
                 self._activation.unload(plugin)
 
     def save_settings(self, name: str, changes: dict[str, Any], resets: Collection[str] = ()) -> None:
         """Keeps these values, forgets those of `resets`, and puts it into effect at once."""
-        with self._lock:
+        with self.lock:
             plugin = self.get(name)
             model = plugin.module_class.module_settings if plugin.module_class else None
             if model is None:
@@ -172,6 +169,55 @@ class ModuleManager:
             if plugin.module:
                 self._activation.load_settings(plugin)
         self._host.events.emit_lifecycle("settings_changed", name=name)
+
+    # following what another process did
+
+    def follow_switches(self, switches: Mapping[str, Switch]) -> None:
+        """Switches plugins as the store says; what needs one that is off is refused, as after a restart."""
+        with self.lock:
+            for plugin in [p for p in self._plugins.values() if switches.get(p.name) is Switch.REMOVED]:
+                if plugin.source.folder and not os.path.lexists(plugin.source.folder):
+                    self._take_out([plugin])
+                    self._drop(plugin.name)
+            off = {name for name, switch in switches.items() if switch is Switch.OFF}
+            self._take_out([p for p in self._plugins.values() if p.is_enabled and p.name in off])
+            on = [p for p in self._plugins.values() if not p.is_enabled and p.name not in off]
+            self._bring_in(on)
+
+    def follow_settings(self) -> list[str]:
+        """Puts stored settings into effect that are new here; returns whose they are."""
+        with self.lock:
+            behind = [p for p in self._plugins.values() if self._activation.is_behind(p)]
+            followed = [p.name for p in behind if p.is_loaded and self._activation.refresh(p)]
+            # a setting may have been just what they lacked
+            self._bring_in([p for p in behind if p.state is PluginState.FAILED])
+            return followed
+
+    def _take_out(self, plugins: Collection[Plugin]) -> None:
+        """Disables them, and unloads first what needs them."""
+        names = {plugin.name for plugin in plugins}
+        leaving = set(names)
+        for plugin in self.loaded():  # what is needed comes first
+            if leaving & plugin.depends_on.keys():
+                leaving.add(plugin.name)
+        for plugin in [*reversed(self.loaded()), *(p for p in plugins if not p.is_loaded)]:
+            if plugin.name in leaving:
+                state = PluginState.DISABLED if plugin.name in names else PluginState.FOUND
+                self._activation.unload(plugin, state)
+        if leaving:
+            self.initialize_plugins_in_order()
+
+    def _bring_in(self, plugins: Collection[Plugin]) -> None:
+        """Loads them, and those that were refused, perhaps for want of them."""
+        if not plugins:
+            return
+        for plugin in [p for p in self._plugins.values() if p in plugins or p.state is PluginState.REFUSED]:
+            self._activation.unload(plugin)
+        self.initialize_plugins_in_order()
+
+    def _drop(self, name: str) -> None:
+        self._plugins = {key: plugin for key, plugin in self._plugins.items() if key != name}
+        self._let_follow(name)
 
     # the steps of loading
 

@@ -4,6 +4,7 @@ import inspect
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from plugbay.base_module import BaseModule
 from plugbay.discovery import PluginSource
@@ -36,6 +37,8 @@ class Plugin:
     module_class: type[BaseModule] | None = None
     module: BaseModule | None = None
     settings: LoadedSettings | None = None
+    stored_settings: dict[str, Any] = field(default_factory=dict)
+    """What the store had when the settings were last read."""
     load_number: int = 0
     """Its place in the order of loading."""
     missing: list[str] = field(default_factory=list)

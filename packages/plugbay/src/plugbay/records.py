@@ -1,7 +1,9 @@
 """What the host remembers about plugins: whether they are enabled, their settings, the menu's overrides."""
 
 import json
+from collections import Counter
 from collections.abc import Collection, Mapping
+from enum import StrEnum
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,9 +17,19 @@ from plugbay.menu import MenuOverride, Overrides
 from plugbay.secrets import Secrets
 from plugbay.settings import is_secret, revealed
 from plugbay.store import Store
-from plugbay.store.tables import menu_overrides, plugin_settings, plugin_states
+from plugbay.store.tables import changes, menu_overrides, plugin_settings, plugin_states
+
+NOWHERE = ""  # where a plugin is found that was removed
 
 log = get_logger(__name__)
+
+
+class Switch(StrEnum):
+    """What somebody last did to a plugin."""
+
+    ON = "on"
+    OFF = "off"
+    REMOVED = "removed"
 
 
 class PluginRecords:
@@ -30,9 +42,24 @@ class PluginRecords:
 
     def is_enabled(self, name: str) -> bool:
         """A plugin nobody ever switched is enabled."""
-        query = sa.select(plugin_states.c.enabled).where(plugin_states.c.name == name)
+        return self.switches().get(name) is not Switch.OFF
+
+    def switches(self) -> dict[str, Switch]:
+        """What was done to each plugin that was ever switched or removed."""
         with self._store.connect() as connection:
-            return connection.scalar(query) is not False
+            rows = connection.execute(sa.select(plugin_states)).all()
+        return {row.name: _switch(row.enabled, row.found_as) for row in rows}
+
+    def changes(self) -> Counter[str]:
+        """How often, by any process, plugins were switched or set (`plugins`) or loaded anew (`reload`)."""
+        with self._store.connect() as connection:
+            rows = connection.execute(sa.select(changes.c.kind, changes.c.number)).all()
+        return Counter({row.kind: row.number for row in rows})
+
+    def note_reload(self) -> int:
+        """Counts a reload, and returns the number of all that there were."""
+        with self._store.begin() as connection:
+            return self._count(connection, "reload")
 
     def name_of(self, found_as: str) -> str | None:
         """The name of the plugin that was last found in this place; its code is not asked."""
@@ -46,11 +73,12 @@ class PluginRecords:
         insert = self._store.insert(plugin_states).values(name=name, **values)
         with self._store.begin() as connection:
             connection.execute(insert.on_conflict_do_update(index_elements=["name"], set_=values))
+            self._count(connection, "plugins")
 
     def forget(self, name: str) -> None:
-        """Deletes its state and settings; the plugin's own tables stay."""
+        """Notes that it was removed, and deletes its settings; the plugin's own tables stay."""
+        self.set_enabled(name, NOWHERE, False)
         with self._store.begin() as connection:
-            connection.execute(sa.delete(plugin_states).where(plugin_states.c.name == name))
             connection.execute(sa.delete(plugin_settings).where(plugin_settings.c.module == name))
 
     def settings(self, module: str) -> dict[str, Any]:
@@ -81,6 +109,7 @@ class PluginRecords:
             if rows:
                 key = ["module", "field"]
                 connection.execute(insert.on_conflict_do_update(index_elements=key, set_=changed), rows)
+            self._count(connection, "plugins")
 
     def menu_overrides(self) -> Overrides:
         with self._store.connect() as connection:
@@ -97,6 +126,13 @@ class PluginRecords:
             if rows:
                 connection.execute(sa.insert(menu_overrides), rows)
 
+    def _count(self, connection: sa.Connection, kind: str) -> int:
+        insert = self._store.insert(changes).values(kind=kind, number=1)
+        grown = {"number": changes.c.number + 1}
+        counting = insert.on_conflict_do_update(index_elements=["kind"], set_=grown)
+        number: int = connection.execute(counting.returning(changes.c.number)).scalar_one()
+        return number
+
     def _setting_row(self, module: str, model: type[BaseModel], field: str, value: Any) -> dict[str, Any]:
         secret = is_secret(model, field)
         text = json.dumps(to_jsonable_python(revealed(value) if secret else value))
@@ -107,3 +143,9 @@ class PluginRecords:
             "is_secret": secret,
             "updated_at": self._clock.now(),
         }
+
+
+def _switch(enabled: bool, found_as: str) -> Switch:
+    if found_as == NOWHERE:
+        return Switch.REMOVED
+    return Switch.ON if enabled else Switch.OFF

@@ -53,6 +53,13 @@ menu_overrides = sa.Table(
     sa.Column("position", sa.Integer),  # null: where the owner put it
 )
 
+changes = sa.Table(
+    "changes",
+    metadata,
+    sa.Column("kind", sa.String(16), primary_key=True),  # plugins: switched or set; reload: loaded anew
+    sa.Column("number", sa.BigInteger, nullable=False),  # how often, by any process
+)
+
 users = sa.Table(
     "users",
     metadata,
