@@ -218,6 +218,12 @@ def test_a_plugin_that_is_switched_off_says_so(shop, folder):
     assert "the plugin scheduled_query is disabled" in found.stderr
 
 
+def test_a_source_of_the_environment_is_there_before_the_first_server(monkeypatch):
+    monkeypatch.setenv("SCHEDULED_QUERY_SOURCES", '{"shop": "sqlite:////shop.db"}')
+    assert import_([ORDERS]).exit_code == 0
+    assert [query["data_source"] for query in exported()["queries"]] == ["shop"]
+
+
 def test_no_command_disturbs_the_sources_of_a_servers_setting(folder, monkeypatch, look):
     """A server may have them in its environment, and the shell that calls the command may not."""
     monkeypatch.setenv("SCHEDULED_QUERY_SOURCES", '{"set": "sqlite:////set.db"}')

@@ -78,12 +78,17 @@ def _opened(data_dir: Path | None) -> "Iterator[tuple[Workbench, Definitions]]":
     """What commands work with, on the store that a server with the same options would use."""
     from plugbay_scheduled_query.repository.definitions import Definitions
     from plugbay_scheduled_query.repository.sources import SourceRepository
+    from plugbay_scheduled_query.setting_sources import bring_in
+    from plugbay_scheduled_query.sources.source import language_of
+    from plugbay_scheduled_query.surroundings import surroundings_of
     from plugbay_scheduled_query.workbench import Workbench
 
     with opened_host(data_dir) as host:
         definitions = Definitions(host.store, host.clock)
         sources = SourceRepository(host.store, host.secrets, host.clock)
         settings = _settings_of(host)
+        around = surroundings_of(host)
+        bring_in(sources, settings.named_sources(), lambda source: language_of(source, around))
         yield Workbench(definitions, sources, lambda: settings, host.events, host.clock), definitions
 
 

@@ -19,12 +19,19 @@ def adopt_setting(
     A name that an admin used before becomes the setting's: its queries then ask where the setting says. Any
     number of servers may do this at the same time with the same setting.
     """
-    for source in wanted:
-        _put(sources, source, dialect_of(source))
+    bring_in(sources, wanted, dialect_of)
     names = {source.name for source in wanted}
     for stored in sources.all():
         if stored.is_locked and stored.name not in names:
             _let_go(sources, stored)
+
+
+def bring_in(
+    sources: SourceRepository, wanted: Sequence[Source], dialect_of: Callable[[Source], str]
+) -> None:
+    """Adds and changes what the setting names, and lets everything else be."""
+    for source in wanted:
+        _put(sources, source, dialect_of(source))
 
 
 def _put(sources: SourceRepository, source: Source, dialect: str) -> None:

@@ -13,7 +13,7 @@ from plugbay_scheduled_query.repository.sources import Origin, SourceRepository,
 from plugbay_scheduled_query.setting_sources import adopt_setting
 from plugbay_scheduled_query.sources.dialects.session import Report, SourceError, Table
 from plugbay_scheduled_query.sources.executor import SourceUnavailableError
-from plugbay_scheduled_query.sources.source import Source, dialect_of_url, resolve
+from plugbay_scheduled_query.sources.source import Source, language_of, resolve
 from plugbay_scheduled_query.sources.target import Target
 from plugbay_scheduled_query.sources.url import mask_url
 from plugbay_scheduled_query.surroundings import Host, surroundings_of
@@ -89,11 +89,8 @@ class SourceBook:
         self._targets.clear()
 
     def dialect_of(self, source: Source) -> str:
-        """Whose SQL a source speaks; `unknown` for a reference that leads nowhere yet."""
-        try:
-            return resolve(source, self.surroundings).language
-        except SourceError:
-            return dialect_of_url(source.url) or "unknown"
+        """Whose SQL a source speaks."""
+        return language_of(source, self.surroundings)
 
     def all(self) -> list[StoredSource]:
         """Every source, by name."""

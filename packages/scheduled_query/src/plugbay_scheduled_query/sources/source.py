@@ -80,6 +80,14 @@ def resolve(source: Source, surroundings: Surroundings) -> Target:
     return Target(dialect, params, secrets)
 
 
+def language_of(source: Source, surroundings: Surroundings) -> str:
+    """Whose SQL a source speaks; `unknown` for a reference that leads nowhere yet."""
+    try:
+        return resolve(source, surroundings).language
+    except SourceError:
+        return dialect_of_url(source.url) or "unknown"
+
+
 def _file(
     source: Source, parts: SourceUrl, password: str | None, options: dict[str, str], around: Surroundings
 ) -> dict[str, Any]:
