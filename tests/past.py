@@ -59,7 +59,7 @@ class Past:
         ended = self.ending(latest, due)
         late = timedelta(milliseconds=self.dice.lognormvariate(5, 1))
         finished = Finished(claimed=replace(claimed, run=run), executed_at=due + late, **ended)
-        self.recording.record([finished], due + late, Keeping(interval_s=0))
+        self.recording.record([finished], due + late, Keeping())
 
     def ending(self, latest: Latest | None, at: datetime) -> dict[str, Any]:
         chance = self.dice.random()

@@ -13,7 +13,7 @@ from plugbay_scheduled_query.repository.recording import Keeping
 def test_nothing_due_is_nothing_claimed(claims, add_query):
     add_query()
     assert claims.claim_batch(10, "UTC") == []
-    assert claims.claim_paced("UTC") == []
+    assert claims.claim_paced("UTC", 30) == []
     assert not claims.has_due()
 
 
@@ -64,14 +64,14 @@ def test_a_time_that_was_claimed_is_not_claimed_again_by_a_clock_set_back(store,
 def test_in_a_paced_source_one_runs_at_a_time(claims, add_query, make_due):
     make_due(add_query("first"), 10)
     make_due(add_query("second"), 5)
-    assert [item.query_name for item in claims.claim_paced("UTC")] == ["first"]
-    assert claims.claim_paced("UTC") == []
+    assert [item.query_name for item in claims.claim_paced("UTC", 30)] == ["first"]
+    assert claims.claim_paced("UTC", 30) == []
 
 
 def test_sources_do_not_wait_for_each_other(claims, add_query, add_source, make_due):
     make_due(add_query("here"))
     make_due(add_query("there", add_source("other")))
-    assert {item.query_name for item in claims.claim_paced("UTC")} == {"here", "there"}
+    assert {item.query_name for item in claims.claim_paced("UTC", 30)} == {"here", "there"}
 
 
 def test_the_next_starts_no_earlier_than_the_interval_after_the_last_ended(
@@ -79,19 +79,19 @@ def test_the_next_starts_no_earlier_than_the_interval_after_the_last_ended(
 ):
     make_due(add_query("first"), 10)
     make_due(add_query("second"), 5)
-    (first,) = claims.claim_paced("UTC")
-    (recorded,) = recording.record([finished(first)], clock.now(), Keeping(interval_s=30))
-    assert recorded.lane_free_at == clock.now() + timedelta(seconds=30)
-    assert claims.claim_paced("UTC") == []
+    (first,) = claims.claim_paced("UTC", 30)
+    recording.record([finished(first)], clock.now(), Keeping())
+    assert 29 < claims.rest_s(30) <= 30
+    assert claims.claim_paced("UTC", 30) == []
     with store.begin() as connection:
-        connection.execute(sa.update(tables.lanes).values(free_at=clock.now() - timedelta(seconds=1)))
-    assert [item.query_name for item in claims.claim_paced("UTC")] == ["second"]
+        connection.execute(sa.update(tables.lanes).values(ended_at=clock.now() - timedelta(seconds=30)))
+    assert [item.query_name for item in claims.claim_paced("UTC", 30)] == ["second"]
 
 
 def test_run_now_needs_no_lane_and_leaves_the_schedule_alone(claims, add_query, make_due, definitions):
     first, second = add_query("first"), add_query("second", enabled=False)
     make_due(first)
-    claims.claim_paced("UTC")
+    claims.claim_paced("UTC", 30)
     claimed, running = claims.start_now(second.id, "ada")
     assert running is None
     assert (claimed.run.trigger, claimed.run.triggered_by, claimed.run.due_at) == (
@@ -165,13 +165,13 @@ def test_a_lease_that_is_over_is_taken_over_and_one_that_is_not_stays(
 
 def test_leases_are_extended_for_this_node_only(store, claims, clock, add_query, make_due):
     make_due(add_query())
-    claims.claim_batch(1, "UTC")
+    (claimed,) = claims.claim_batch(1, "UTC")
     with store.begin() as connection:
         connection.execute(sa.update(tables.runs).values(lease_until=None))
-    Claims(store, clock, "node-2").extend_leases()
+    Claims(store, clock, "node-2").extend_leases([claimed.id])
     with store.connect() as connection:
         assert connection.scalar(sa.select(tables.runs.c.lease_until)) is None
-    claims.extend_leases()
+    claims.extend_leases([claimed.id])
     with store.connect() as connection:
         assert connection.scalar(sa.select(tables.runs.c.lease_until)) > clock.now()
 
@@ -190,5 +190,5 @@ def test_a_cancel_is_seen_by_the_node_that_runs(store, claims, clock, add_query)
     claimed, _ = claims.start_now(query.id, "ada")
     other = Claims(store, clock, "node-2")
     assert other.request_cancel(query.id, "bob") == claimed.id
-    assert claims.cancelled() == {claimed.id: "bob"}
-    assert other.cancelled() == {}
+    assert claims.mine() == {claimed.id: "bob"}
+    assert other.mine() == {}

@@ -69,6 +69,7 @@ class Assembly:
 
     def close(self, grace_s: float) -> None:
         """Ends everything that was started; what is not recorded is recovered at the next start."""
+        self.parts.service.retire()
         self.engine.remove_owner(OWNER, grace_s)
         self.parts.service.close()
         self.parts.executor.close()
@@ -140,5 +141,5 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         engine=engine,
         housekeeping=Housekeeping(store),
         notifications=notifications,
-        health=HealthMetrics(store, clock, reports, notifications),
+        health=HealthMetrics(store, clock, settings, reports, notifications),
     )

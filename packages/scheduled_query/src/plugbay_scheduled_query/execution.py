@@ -60,13 +60,15 @@ class Executing:
     def execute(self, claimed: ClaimedRun) -> Finished:
         """Everything that can go wrong with a query is its status, and nobody else's trouble."""
         started_at, started = self._clock.now(), self._clock.monotonic()
+        if claimed.problem:
+            return _failed(claimed, started_at, claimed.problem)
         try:
             answer = self.ask(claimed.id, claimed.source_id, claimed.sql, claimed.timeout)
+            elapsed_ms = round((self._clock.monotonic() - started) * 1000)
+            return finish(claimed, answer, started_at, answer.outcome.duration_ms or elapsed_ms)
         except Exception as error:
             log.exception("execution_failed", query=claimed.query_name)
-            answer = Answer(Outcome("failed", error=f"internal error: {type(error).__name__}"))
-        elapsed_ms = round((self._clock.monotonic() - started) * 1000)
-        return finish(claimed, answer, started_at, answer.outcome.duration_ms or elapsed_ms)
+            return _failed(claimed, started_at, f"internal error: {type(error).__name__}")
 
     def ask(self, run_id: Hashable, source_id: int, sql: str, timeout: int | None = None) -> Answer:
         """Guard, then runner: also what Try it does."""

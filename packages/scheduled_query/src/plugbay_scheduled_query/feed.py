@@ -16,6 +16,7 @@ class Feed:
         self._lock = threading.Lock()
         self._waiting: deque[ClaimedRun] = deque()
         self._inside: set[int] = set()
+        self.is_shut = False
 
     def put(self, runs: Iterable[ClaimedRun]) -> None:
         with self._lock:
@@ -30,15 +31,16 @@ class Feed:
             self._inside.remove(run_id)
         self._open()
 
-    def clear(self) -> list[ClaimedRun]:
-        """Those who still wait; nobody comes in any more."""
+    def shut(self) -> list[ClaimedRun]:
+        """Nobody comes in any more; returns those who wait."""
         with self._lock:
-            waiting = list(self._waiting)
-            self._waiting.clear()
-        return waiting
+            self.is_shut = True
+            return list(self._waiting)
 
     def _open(self) -> None:
         with self._lock:
+            if self.is_shut:
+                return
             room = min(self._limit() - len(self._inside), len(self._waiting))
             coming = [self._waiting.popleft() for _ in range(room)]
             self._inside.update(run.id for run in coming)

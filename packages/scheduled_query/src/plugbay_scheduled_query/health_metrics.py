@@ -1,7 +1,7 @@
 """The service's own health on /metrics, beside the gauges of the queries."""
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,6 +10,7 @@ from plugbay import Clock, Store
 from plugbay_scheduled_query.core.exposition import family_header, sample_line
 from plugbay_scheduled_query.notifications import Notifications
 from plugbay_scheduled_query.reports import Reports
+from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.tables import data_sources, lanes, queries
 
 PREFIX = "plugbay_scheduled_query"
@@ -21,7 +22,7 @@ _BACKLOG = (
     .where(queries.c.next_run_at <= sa.bindparam("now"))
     .group_by(data_sources.c.name)
 )
-_LANES = sa.select(data_sources.c.name, lanes.c.run_id, lanes.c.free_at).select_from(
+_LANES = sa.select(data_sources.c.name, lanes.c.run_id, lanes.c.ended_at).select_from(
     lanes.join(data_sources, data_sources.c.id == lanes.c.source_id)
 )
 
@@ -29,9 +30,17 @@ _LANES = sa.select(data_sources.c.name, lanes.c.run_id, lanes.c.free_at).select_
 class HealthMetrics:
     """Counters of this process, and the state of the lanes that all processes share."""
 
-    def __init__(self, store: Store, clock: Clock, reports: Reports, notifications: Notifications) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        settings: Callable[[], Settings],
+        reports: Reports,
+        notifications: Notifications,
+    ) -> None:
         self._store = store
         self._clock = clock
+        self._settings = settings
         self._reports = reports
         self._notifications = notifications
 
@@ -52,10 +61,10 @@ class HealthMetrics:
         ]
 
     def _lanes(self) -> list[str]:
-        now = self._clock.now()
+        now, pause = self._clock.now(), timedelta(seconds=self._settings().interval)
         with self._store.connect() as connection:
             due = {name: rest for name, *rest in connection.execute(_BACKLOG, {"now": now})}
-            busy = {row.name: _is_busy(row, now) for row in connection.execute(_LANES)}
+            busy = {row.name: _is_busy(row, now - pause, now) for row in connection.execute(_LANES)}
         waiting = {name: float(due[name][0]) if name in due else 0.0 for name in busy}
         oldest = {name: _age(due[name][1], now) if name in due else 0.0 for name in busy}
         return [
@@ -65,8 +74,8 @@ class HealthMetrics:
         ]
 
 
-def _is_busy(lane: Any, now: datetime) -> float:
-    return float(lane.run_id is not None or (lane.free_at is not None and lane.free_at > now))
+def _is_busy(lane: Any, rested: datetime, now: datetime) -> float:
+    return float(lane.run_id is not None or (lane.ended_at is not None and rested < lane.ended_at <= now))
 
 
 def _age(moment: datetime, now: datetime) -> float:

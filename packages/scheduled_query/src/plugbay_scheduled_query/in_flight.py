@@ -35,6 +35,10 @@ class InFlight:
                 self._begun[run_id] = run
             return run
 
+    def ids(self) -> list[int]:
+        with self._lock:
+            return [*self._waiting, *self._begun]
+
     def has_begun(self, run_id: int) -> bool:
         with self._lock:
             return run_id in self._begun

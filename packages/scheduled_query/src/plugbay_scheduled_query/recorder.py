@@ -14,7 +14,7 @@ RETRY_S = 1.0  # between attempts while the store does not take anything
 
 log = get_logger(__name__)
 
-Listener = Callable[[list[tuple[Finished, Recorded]]], None]
+Listener = Callable[[list[Recorded]], None]
 
 
 class Recorder:
@@ -63,7 +63,7 @@ class Recorder:
         if recorded is None:
             return
         try:
-            self._on_recorded(list(zip(group, recorded, strict=True)))
+            self._on_recorded(recorded)
         except Exception:
             log.exception("after_recording_failed")
 

@@ -14,6 +14,7 @@ from plugbay_scheduled_query.execution import Executing, cancelled, interrupted
 from plugbay_scheduled_query.feed import Feed
 from plugbay_scheduled_query.in_flight import InFlight, Promise
 from plugbay_scheduled_query.nodes import Node
+from plugbay_scheduled_query.pulse import Pulse
 from plugbay_scheduled_query.recorder import Recorder
 from plugbay_scheduled_query.repository.claims import ClaimedRun, Claims
 from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
@@ -27,8 +28,10 @@ URGENT = 100  # what a person waits for goes before what the clock asked for
 BATCH = 64  # runs that a process claims at a time when nothing paces them
 NO_LIMIT = 1_000_000
 HEARTBEAT_S = 10.0  # a lease lasts three of them
-LOOK_S = 0.5  # how soon a cancel from another node is seen, and the end of its run
+LOOK_S = 0.5  # how soon the end of another node's run is seen
+AGAIN_S = 5.0  # after the store could not be asked what is due
 ATTEMPTS = 2  # a scheduled run that a crash interrupts runs again once
+ANOTHER_NODE = "another node, which took it over"
 BY_A_PERSON = "cancelled by "  # how the reason of a cancel begins; any other comes from the engine
 
 log = get_logger(__name__)
@@ -106,24 +109,39 @@ class Service:
         self._claiming = threading.Lock()
         self._feed = Feed(self._submit, self._most_at_once)
         self._recorder = Recorder(recording, clock.now, lambda: settings().keeping, self._recorded)
+        self._pulse = Pulse(self._beat, lambda: len(self._runs))
 
     # what the clock asks for
 
     def tick(self, job: object = None) -> None:
         """Each minute: takes over what dead nodes left behind, and starts what is due."""
-        self.recover()
-        self.refill()
+        try:
+            self.recover()
+        finally:
+            self.refill()
 
     def refill(self, job: object = None) -> None:
-        """Starts as much of what is due as can start now; called whenever a lane or a slot becomes free."""
-        with self._claiming:
-            while self._claims.has_due() and (claimed := self._claim()):
-                self._start(claimed)
+        """Starts as much of what is due as can start now; called whenever a lane or a slot becomes free.
+
+        At the latest after a minute each node looks again: what the one that ticked has no room for is not
+        kept waiting, and what a fault kept from being seen is found.
+        """
+        if self._feed.is_shut:
+            return
+        again_s: float | None = AGAIN_S
+        try:
+            with self._claiming:
+                while self._claims.has_due() and (claimed := self._claim()):
+                    self._start(claimed)
+                again_s = self._rest_s()
+        finally:
+            when = self._clock.now() + timedelta(seconds=min(again_s or PERIOD_S, PERIOD_S))
+            self._engine.at(owner=OWNER, name="refill", when=when, call=self.refill)
 
     def recover(self) -> None:
         """Runs again what a dead node had under way; what cannot run again is recorded as failed."""
         if self._leases:
-            self._claims.extend_leases()
+            self._claims.extend_leases(self._runs.ids())
             lost = self._claims.take_over(None)
         else:
             dead = self._node.dead(self._claims.nodes())
@@ -178,31 +196,39 @@ class Service:
 
     def execute(self, job: Job) -> None:
         """Guard, run, record; the end of a run that was stopped by the engine is left to the next node."""
-        claimed = self._runs.begin(job.payload["run"])
-        if claimed:  # else it was cancelled before it began
-            with job.on_cancel(lambda: self._executor.cancel(claimed.id, _who(job.cancel_reason))):
-                finished = self._executing.execute(claimed)
-            if job.cancel_reason and not job.cancel_reason.startswith(BY_A_PERSON):
-                self._runs.end(claimed.id, None)
-            else:
-                self._recorder.submit(finished)
-        self._feed.leave(job.payload["run"])
+        try:
+            if claimed := self._runs.begin(job.payload["run"]):  # else it was cancelled before it began
+                self._execute(job, claimed)
+        finally:
+            self._feed.leave(job.payload["run"])
 
     def returned(self, job: Job) -> None:
         """A run that never began: recorded when a person cancelled it, else given to whoever looks next."""
         claimed = self._runs.begin(job.payload["run"])
-        if claimed and job.cancel_reason.startswith(BY_A_PERSON):
-            self._recorder.submit(cancelled(claimed, _who(job.cancel_reason), self._clock.now()))
-        elif claimed:
+        if job.cancel_reason.startswith(BY_A_PERSON):
+            if claimed:
+                self._recorder.submit(cancelled(claimed, _who(job.cancel_reason), self._clock.now()))
+            self._feed.leave(job.payload["run"])
+            return
+        self.retire()  # the engine takes nothing any more: those who wait behind this one would come back too
+        if claimed:
             self._claims.release([claimed.id])
             self._runs.end(claimed.id, None)
-        self._feed.leave(job.payload["run"])
+
+    def retire(self) -> None:
+        """Begins nothing any more; what runs goes on."""
+        self._feed.shut()
 
     def close(self) -> None:
         """Writes what is finished and leaves; what is not is recovered by the next node."""
-        self._claims.release([run.id for run in self._feed.clear()])
-        self._recorder.close()
-        self._node.close()
+        waiting = [run.id for run in self._feed.shut() if self._runs.begin(run.id)]
+        try:
+            if waiting:
+                self._claims.release(waiting)
+        finally:
+            self._recorder.close()
+            self._pulse.close()
+            self._node.close()
 
     @property
     def running(self) -> int:
@@ -214,9 +240,14 @@ class Service:
     def _claim(self) -> list[ClaimedRun]:
         settings = self._settings()
         if settings.interval > 0:
-            return self._claims.claim_paced(settings.timezone)
+            return self._claims.claim_paced(settings.timezone, settings.interval)
         room = max(BATCH, settings.max_parallel) - len(self._runs)
         return self._claims.claim_batch(room, settings.timezone) if room > 0 else []
+
+    def _rest_s(self) -> float | None:
+        """When a lane that something waits for has rested; for a slot nobody need wait by the clock."""
+        interval = self._settings().interval
+        return self._claims.rest_s(interval) if interval > 0 else None
 
     def _start(self, claimed: list[ClaimedRun]) -> None:
         self._runs.add(claimed)
@@ -230,17 +261,25 @@ class Service:
     def _submit(self, claimed: list[ClaimedRun], priority: int = 0) -> None:
         if claimed:
             self._engine.submit_many(OWNER, JOB, [{"run": run.id} for run in claimed], priority=priority)
-            self._watch_again()
+            self._pulse.wake()
 
-    def _recorded(self, group: list[tuple[Finished, Recorded]]) -> None:
+    def _execute(self, job: Job, claimed: ClaimedRun) -> None:
+        with job.on_cancel(lambda: self._executor.cancel(claimed.id, _who(job.cancel_reason))):
+            finished = self._executing.execute(claimed)
+        if job.cancel_reason and not job.cancel_reason.startswith(BY_A_PERSON):
+            self._runs.end(claimed.id, None)
+        else:
+            self._recorder.submit(finished)
+
+    def _recorded(self, group: list[Recorded]) -> None:
         """After each group commit: tell everybody, free the slots, start what waited for them."""
-        for finished, recorded in group:
-            self._after(finished, recorded)
-            self._runs.end(finished.claimed.id, None if recorded.is_dropped else recorded.execution)
-        free_at = max((item.lane_free_at for _, item in group if item.lane_free_at), default=None)
-        if free_at and free_at > self._clock.now():
-            self._engine.at(owner=OWNER, name=f"lane-{free_at.timestamp()}", when=free_at, call=self.refill)
-        elif len(self._runs) <= BATCH // 2:
+        for item in group:
+            try:
+                self._after(item.finished, item)
+            except Exception:
+                log.exception("after_execution_failed", query=item.finished.claimed.query_name)
+            self._runs.end(item.finished.claimed.id, None if item.is_dropped else item.execution)
+        if len(self._runs) <= BATCH // 2:
             self.refill()
 
     def _cancel(self, run_id: int, by: str) -> None:
@@ -250,19 +289,26 @@ class Service:
         elif self._runs.has_begun(run_id):
             self._executor.cancel(run_id, by)
 
-    def _watch(self, job: object = None) -> None:
-        """While anything runs here: shows that this node is alive, and sees what other nodes want to stop."""
+    def _beat(self) -> None:
+        """While anything runs here: shows that this node is alive, and sees what others did to its runs."""
+        known = self._runs.ids()
         if self._leases and self._clock.monotonic() - self._last_beat >= HEARTBEAT_S:
-            self._claims.extend_leases()
+            self._claims.extend_leases(known)
             self._last_beat = self._clock.monotonic()
-        for run_id, by in self._claims.cancelled().items():
-            self._cancel(run_id, by)
-        if len(self._runs):
-            self._watch_again()
+        mine = self._claims.mine()
+        for run_id, by in mine.items():
+            if by is not None:
+                self._cancel(run_id, by)
+        for run_id in known:
+            if run_id not in mine:
+                self._abandon(run_id)
 
-    def _watch_again(self) -> None:
-        soon = self._clock.now() + timedelta(seconds=LOOK_S)
-        self._engine.at(owner=OWNER, name="watch", when=soon, call=self._watch)
+    def _abandon(self, run_id: int) -> None:
+        """Stops a run that another node has taken over; one that was recorded just now is over anyway."""
+        if self._runs.begin(run_id):
+            self._runs.end(run_id, None)
+        else:
+            self._executor.cancel(run_id, ANOTHER_NODE)
 
     def _wait_for_other_node(self, run_id: int, wait_s: float) -> None:
         deadline = time.monotonic() + wait_s

@@ -110,7 +110,7 @@ class Settings(BaseModel):
 
     @property
     def keeping(self) -> Keeping:
-        return Keeping(self.enable_history, self.limit_history, self.history_days, self.interval)
+        return Keeping(self.enable_history, self.limit_history, self.history_days)
 
     def named_sources(self) -> list[Source]:
         """The data sources of the setting, one by one."""

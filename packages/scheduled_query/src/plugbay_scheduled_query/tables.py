@@ -25,7 +25,7 @@ lanes = sa.Table(
     metadata,
     sa.Column("source_id", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("run_id", sa.Integer),  # who runs there now
-    sa.Column("free_at", UTCDateTime),  # from when the next may start
+    sa.Column("ended_at", UTCDateTime),  # when the last one ended: the next waits from then on
 )
 
 queries = sa.Table(

@@ -106,11 +106,11 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
-    """The pacing of one source: who runs there, and from when the next may start."""
+    """The pacing of one source: who runs there, and when the last one ended."""
 
     data_source: str
     run_id: int | None = None
-    free_at: datetime | None = None
+    ended_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

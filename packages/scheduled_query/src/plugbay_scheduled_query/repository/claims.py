@@ -1,20 +1,23 @@
 """Claiming what is due: exactly once, oldest first, no more than can start now."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from plugbay import Clock, Store, UTCDateTime
+from plugbay import Clock, Store, UTCDateTime, get_logger
 
-from plugbay_scheduled_query.core.missed import advance
+from plugbay_scheduled_query.core.missed import Advance, advance
 from plugbay_scheduled_query.core.model import MetricConfig, Run, Trigger
 from plugbay_scheduled_query.repository.rows import Row, metric_of
 from plugbay_scheduled_query.tables import lanes, queries, runs
 
 NOBODY = ""  # the node of runs that were given back
 LEASE = timedelta(seconds=30)  # on PostgreSQL: how long a silent node keeps its runs
+LOOK_AGAIN = timedelta(hours=1)  # after which a schedule that cannot be read is tried once more
+
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +30,8 @@ class ClaimedRun:
     sql: str
     timeout: int | None
     metric: MetricConfig | None
+    problem: str | None = None
+    """Why it cannot be executed at all."""
 
     @property
     def id(self) -> int:
@@ -55,20 +60,22 @@ _DUE = (
     .with_for_update(skip_locked=True, of=queries)
 )
 _DUE_IN_SOURCE = _DUE.where(queries.c.source_id == sa.bindparam("source"))
+_HAS_DUE = sa.exists().where(
+    queries.c.source_id == lanes.c.source_id, queries.c.next_run_at <= sa.bindparam("now")
+)
+# an end that is still to come is that of a clock that was set back since: nobody waits for it
+_RESTS = (lanes.c.ended_at > sa.bindparam("rested")) & (lanes.c.ended_at <= sa.bindparam("now"))
 _FREE_LANES = (
     sa.select(lanes.c.source_id)
-    .where(
-        lanes.c.run_id.is_(None),
-        sa.or_(lanes.c.free_at.is_(None), lanes.c.free_at <= sa.bindparam("now")),
-    )
+    .where(lanes.c.run_id.is_(None), sa.or_(lanes.c.ended_at.is_(None), ~_RESTS), _HAS_DUE)
     .with_for_update(skip_locked=True)
 )
+_FIRST_TO_REST = sa.select(sa.func.min(lanes.c.ended_at)).where(lanes.c.run_id.is_(None), _RESTS, _HAS_DUE)
 _MOVE_ON = (
     sa.update(queries)
     .where(queries.c.id == sa.bindparam("b_id"))
     .values(last_due_at=sa.bindparam("b_due"), next_run_at=sa.bindparam("b_next"))
 )
-_INSERT_RUN = sa.insert(runs).returning(runs.c.id, runs.c.query_id, sort_by_parameter_order=True)
 _TAKE_LANE = (
     sa.update(lanes).where(lanes.c.source_id == sa.bindparam("b_source")).values(run_id=sa.bindparam("b_run"))
 )
@@ -82,12 +89,12 @@ class Claims:
         self._clock = clock
         self._node = node
 
-    def claim_paced(self, timezone: str) -> list[ClaimedRun]:
+    def claim_paced(self, timezone: str, interval_s: int) -> list[ClaimedRun]:
         """At most one run for each source whose lane is free; the lane is theirs until they are recorded."""
         with self._store.begin() as connection:
             now = self.now(connection)
             due: list[Row] = []
-            for (source,) in connection.execute(_FREE_LANES, {"now": now}).all():
+            for (source,) in connection.execute(_FREE_LANES, _pause(now, interval_s)).all():
                 due += connection.execute(_DUE_IN_SOURCE, {"now": now, "most": 1, "source": source}).all()
             claimed = self._take(connection, due, now, timezone)
             if claimed:
@@ -108,9 +115,17 @@ class Claims:
         with self._store.connect() as connection:
             return connection.execute(query, {"now": self.now(connection)}).first() is not None
 
+    def rest_s(self, interval_s: int) -> float | None:
+        """In how many seconds a lane has rested that something waits for; None: there is none."""
+        with self._store.connect() as connection:
+            now = self.now(connection)
+            ended_at = connection.scalar(_FIRST_TO_REST, _pause(now, interval_s))
+        return None if ended_at is None else interval_s - (now - ended_at).total_seconds()
+
     def start_now(self, query_id: int, by: str) -> tuple[ClaimedRun | None, int | None]:
         """A new manual run; or, when one is under way, the id of that; or neither for an unknown query."""
         definition = sa.select(*_DEFINITION).where(queries.c.id == query_id, queries.c.deleted_at.is_(None))
+        definition = definition.with_for_update(read=True)  # who deletes it waits, and then sees its run
         with self._store.begin() as connection:
             row = connection.execute(definition).first()
             if row is None:
@@ -126,11 +141,16 @@ class Claims:
                 return None, connection.scalar(live)
             return self._claimed(row, values, run_id), None
 
-    def extend_leases(self) -> None:
-        """Says that this node is alive; only PostgreSQL needs to be told."""
+    def extend_leases(self, run_ids: Collection[int]) -> None:
+        """Says that these runs are alive; only PostgreSQL needs to be told.
+
+        Not all of the node's: one that it does not know of, because its claim was committed and the answer
+        lost with the connection, must come to its end too.
+        """
+        mine = (runs.c.node == self._node) & runs.c.id.in_(run_ids)
         with self._store.begin() as connection:
             until = self.now(connection) + LEASE
-            connection.execute(sa.update(runs).where(runs.c.node == self._node).values(lease_until=until))
+            connection.execute(sa.update(runs).where(mine).values(lease_until=until))
 
     def nodes(self) -> set[str]:
         """The nodes that have runs under way."""
@@ -167,11 +187,9 @@ class Claims:
             run_id: int | None = connection.scalar(update.returning(runs.c.id))
             return run_id
 
-    def cancelled(self) -> dict[int, str]:
-        """The runs of this node that somebody, perhaps on another node, wants to stop."""
-        select = sa.select(runs.c.id, runs.c.cancelled_by).where(
-            runs.c.node == self._node, runs.c.cancelled_by.is_not(None)
-        )
+    def mine(self) -> dict[int, str | None]:
+        """The runs of this node, each with who, perhaps on another node, wants it to stop."""
+        select = sa.select(runs.c.id, runs.c.cancelled_by).where(runs.c.node == self._node)
         with self._store.connect() as connection:
             return {row.id: row.cancelled_by for row in connection.execute(select)}
 
@@ -190,14 +208,22 @@ class Claims:
     ) -> list[ClaimedRun]:
         if not due:
             return []
-        moves, values = [], []
+        moves, values, problems = [], [], []
         for row in due:
-            onward = advance(row.cron_schedule, row.timezone or timezone, row.next_run_at, now)
+            onward, problem = _onward(row, timezone, now)
             moves.append({"b_id": row.query_id, "b_due": row.next_run_at, "b_next": onward.next_run_at})
             values.append(self._run_values(row, now, Trigger.SCHEDULE, row.next_run_at, onward.missed))
-        connection.execute(_MOVE_ON, moves)
-        ids = connection.execute(_INSERT_RUN, values).all()
-        return [self._claimed(row, value, new.id) for row, value, new in zip(due, values, ids, strict=True)]
+            problems.append(problem)
+        # somebody may have pressed Run Now since we looked: that run goes first, and this one stays due
+        insert = self._store.insert(runs).on_conflict_do_nothing(index_elements=["query_id"])
+        new = connection.execute(insert.returning(runs.c.query_id, runs.c.id), values)
+        ids = dict(map(tuple, new))
+        connection.execute(_MOVE_ON, [move for move in moves if move["b_id"] in ids])
+        return [
+            self._claimed(row, value, ids[row.query_id], problem)
+            for row, value, problem in zip(due, values, problems, strict=True)
+            if row.query_id in ids
+        ]
 
     def _run_values(
         self,
@@ -221,7 +247,9 @@ class Claims:
             "lease_until": now + LEASE,
         }
 
-    def _claimed(self, row: Row, values: dict[str, Any], run_id: int) -> ClaimedRun:
+    def _claimed(
+        self, row: Row, values: dict[str, Any], run_id: int, problem: str | None = None
+    ) -> ClaimedRun:
         run = Run(
             id=run_id,
             query_id=row.query_id,
@@ -242,4 +270,18 @@ class Claims:
             sql=row.query,
             timeout=row.timeout,
             metric=metric_of(row.metric_config),
+            problem=problem,
         )
+
+
+def _pause(now: datetime, interval_s: int) -> dict[str, datetime]:
+    return {"now": now, "rested": now - timedelta(seconds=interval_s)}
+
+
+def _onward(row: Row, timezone: str, now: datetime) -> tuple[Advance, str | None]:
+    """Where a schedule goes on; one that cannot be read, as when its zone left the machine, says so."""
+    try:
+        return advance(row.cron_schedule, row.timezone or timezone, row.next_run_at, now), None
+    except Exception as error:
+        log.error("schedule_unreadable", query=row.name, id=row.query_id, error=error)
+        return Advance(now + LOOK_AGAIN, 0), f"the schedule cannot be read: {error}"

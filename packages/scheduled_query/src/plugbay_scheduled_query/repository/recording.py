@@ -7,13 +7,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from plugbay import Store, get_logger
+from plugbay import PlugbayError, Store, get_logger
 
 from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.model import RECENT_KEPT, Execution, Result, Status, Trigger
 from plugbay_scheduled_query.core.paging import NumberRange, numbers_to_prune
 from plugbay_scheduled_query.repository.claims import ClaimedRun
-from plugbay_scheduled_query.tables import history, lanes, results, runs, states
+from plugbay_scheduled_query.repository.rows import metric_of
+from plugbay_scheduled_query.tables import history, lanes, queries, results, runs, states
 
 PRUNE_STEP = 200  # history rows that one recording may delete of one query
 
@@ -38,21 +39,20 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """How much is kept, and how long a lane rests: the settings that recording needs."""
+    """How much is kept: the settings that recording needs."""
 
     enable_history: bool = True
     limit_history: int = -1
     history_days: int = -1
-    interval_s: int = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """What became of a finished run in the store; a dropped one belongs to somebody else by now."""
 
+    finished: Finished
     execution: Execution
     is_dropped: bool = False
-    lane_free_at: datetime | None = None
 
 
 @dataclass(slots=True)
@@ -61,20 +61,39 @@ class _Plan:
 
     finished: Finished
     state: dict[str, Any]
+    metric_config: str | None
     result_id: int | None = None
     history_id: int | None = None
 
 
-_LIVE = sa.select(runs.c.id, runs.c.attempt).where(runs.c.id.in_(sa.bindparam("ids", expanding=True)))
-_STATES = sa.select(states).where(states.c.query_id.in_(sa.bindparam("ids", expanding=True)))
+# what the store does not do now, but may in a while; everything else is the fault of what is recorded
+_OUTAGES = (
+    PlugbayError,
+    OSError,
+    MemoryError,
+    sa.exc.OperationalError,
+    sa.exc.InternalError,
+    sa.exc.InterfaceError,
+    sa.exc.InvalidRequestError,
+)
+# both locked, so that nobody takes a run over, or edits the gauge, between our look and our writing
+_LIVE = (
+    sa.select(runs.c.id, runs.c.attempt)
+    .where(runs.c.id.in_(sa.bindparam("ids", expanding=True)))
+    .order_by(runs.c.id)
+    .with_for_update()
+)
+_STATES = (
+    sa.select(states, queries.c.metric_config)
+    .join(queries, queries.c.id == states.c.query_id)
+    .where(states.c.query_id.in_(sa.bindparam("ids", expanding=True)))
+    .order_by(states.c.query_id)
+    .with_for_update(of=states)
+)
 _INSERT_RESULT = sa.insert(results).returning(results.c.id, sort_by_parameter_order=True)
 _INSERT_HISTORY = sa.insert(history).returning(history.c.id, sort_by_parameter_order=True)
 _DELETE_RUNS = sa.delete(runs).where(runs.c.id.in_(sa.bindparam("ids", expanding=True)))
-_FREE_LANE = (
-    sa.update(lanes)
-    .where(lanes.c.run_id == sa.bindparam("b_run"))
-    .values(run_id=None, free_at=sa.bindparam("b_free_at"))
-)
+_FREE_LANE = sa.update(lanes).where(lanes.c.run_id.in_(sa.bindparam("ids", expanding=True)))
 _UPDATE_STATE = (
     sa.update(states)
     .where(states.c.query_id == sa.bindparam("b_query_id"))
@@ -92,12 +111,24 @@ class Recording:
         """Records a group in one transaction; if one of them cannot be recorded, each on its own."""
         try:
             return self._record(batch, now, keeping)
-        except sa.exc.IntegrityError:
+        except _OUTAGES:
+            raise
+        except Exception as error:
             if len(batch) == 1:
-                log.exception("record_refused", run=batch[0].claimed.id)
-                self._forget(batch[0])
-                return [Recorded(_execution(batch[0]), is_dropped=True)]
+                return [self._record_refused(batch[0], error, now, keeping)]
             return [recorded for item in batch for recorded in self.record([item], now, keeping)]
+
+    def _record_refused(self, item: Finished, error: Exception, now: datetime, keeping: Keeping) -> Recorded:
+        """What the store does not take is a failure; if it does not take that either, the run just ends."""
+        reason = type(error).__name__
+        log.error("record_refused", query=item.claimed.query_name, run=item.claimed.id, reason=reason)
+        try:
+            return self._record([_unstorable(item, reason)], now, keeping)[0]
+        except _OUTAGES:
+            raise
+        except Exception:
+            self._forget(item, now)
+            return Recorded(item, _execution(item), is_dropped=True)
 
     def _record(self, batch: Sequence[Finished], now: datetime, keeping: Keeping) -> list[Recorded]:
         with self._store.begin() as connection:
@@ -112,10 +143,9 @@ class Recording:
                 rows = [{**plan.state, "b_query_id": plan.state["query_id"]} for plan in plans]
                 connection.execute(_UPDATE_STATE, rows)
             self._delete_unreferenced(connection, [result_id for result_id in replaced if result_id])
-            free_at = now + timedelta(seconds=keeping.interval_s)
-            freed = self._end_runs(connection, [item.claimed.id for item in batch], plans, free_at)
+            self._end_runs(connection, [plan.finished.claimed.id for plan in plans], now)
         by_run = {plan.finished.claimed.id: plan for plan in plans}
-        return [_recorded(item, by_run.get(item.claimed.id), free_at if freed else None) for item in batch]
+        return [_recorded(item, by_run.get(item.claimed.id)) for item in batch]
 
     def _live_plans(self, connection: sa.Connection, batch: Sequence[Finished]) -> Iterator[_Plan]:
         """Those that are still ours: the run exists, and nobody has taken it over since."""
@@ -135,7 +165,7 @@ class Recording:
                     attempt=item.claimed.run.attempt,
                 )
                 continue
-            yield _Plan(item, state)
+            yield _Plan(item, state, state.pop("metric_config"))
 
     def _insert_results(self, connection: sa.Connection, plans: list[_Plan]) -> None:
         with_result = [plan for plan in plans if plan.finished.result]
@@ -180,21 +210,19 @@ class Recording:
             gone = results.c.id.in_(result_ids) & results.c.id.not_in(kept)
             connection.execute(sa.delete(results).where(gone))
 
-    def _end_runs(
-        self, connection: sa.Connection, ids: list[int], plans: list[_Plan], free_at: datetime
-    ) -> bool:
-        live = [plan.finished.claimed.id for plan in plans]
-        if not live:
-            return False
-        connection.execute(_DELETE_RUNS, {"ids": live})
-        freed = connection.execute(_FREE_LANE, [{"b_run": run_id, "b_free_at": free_at} for run_id in live])
-        return freed.rowcount != 0
+    def _end_runs(self, connection: sa.Connection, ids: list[int], now: datetime) -> None:
+        if ids:
+            # by the clock that claims go by, which on PostgreSQL is the database's
+            ended_at = now if self._store.dialect == "sqlite" else sa.func.clock_timestamp()
+            connection.execute(_DELETE_RUNS, {"ids": ids})
+            connection.execute(_FREE_LANE.values(run_id=None, ended_at=ended_at), {"ids": ids})
 
-    def _forget(self, item: Finished) -> None:
+    def _forget(self, item: Finished, now: datetime) -> None:
         """Ends a run that can never be recorded, so that its query is not stuck behind it."""
         with self._store.begin() as connection:
-            connection.execute(_DELETE_RUNS, {"ids": [item.claimed.id]})
-            connection.execute(_FREE_LANE, {"b_run": item.claimed.id, "b_free_at": item.executed_at})
+            live = connection.execute(_LIVE, {"ids": [item.claimed.id]}).first()
+            if live and live.attempt == item.claimed.run.attempt:
+                self._end_runs(connection, [item.claimed.id], now)
 
 
 def delete_history(connection: sa.Connection, state: dict[str, Any], last: int) -> None:
@@ -262,14 +290,20 @@ def _apply(plan: _Plan, now: datetime) -> int | None:
         return None
     replaced: int | None = state["last_result_id"]
     state |= {"last_result_id": plan.result_id, "last_success_at": item.executed_at}
-    if item.claimed.metric and item.metric_value is not None:
-        state["metric_value"] = item.metric_value
+    if item.metric_value is not None and item.claimed.metric == metric_of(plan.metric_config):
+        state["metric_value"] = item.metric_value  # else it is another gauge's by now
     return replaced
 
 
-def _recorded(item: Finished, plan: _Plan | None, lane_free_at: datetime | None) -> Recorded:
+def _recorded(item: Finished, plan: _Plan | None) -> Recorded:
     execution = replace(_execution(item), id=plan.history_id if plan else None)
-    return Recorded(execution, is_dropped=plan is None, lane_free_at=lane_free_at)
+    return Recorded(item, execution, is_dropped=plan is None)
+
+
+def _unstorable(item: Finished, reason: str) -> Finished:
+    error = f"the result could not be stored: {reason}"
+    nothing: dict[str, Any] = dict.fromkeys(("result", "preview", "metric_value", "snapshot"))
+    return replace(item, status=Status.FAILED, error=error, **nothing)
 
 
 def _execution(item: Finished) -> Execution:
