@@ -108,6 +108,13 @@ def test_an_unset_encryption_key_is_made_once_and_kept(data_dir: Path) -> None:
     assert mode(data_dir / "encryption.key") == 0o600
 
 
+def test_the_kept_file_may_hold_several_keys_too(data_dir: Path) -> None:
+    [old] = encryption_keys(None, data_dir)
+    new = Fernet.generate_key()
+    (data_dir / "encryption.key").write_bytes(new + b",\n" + old + b"\n")
+    assert encryption_keys(None, data_dir) == [new, old]
+
+
 def test_a_kept_encryption_key_that_was_spoiled_is_refused_by_its_file(data_dir: Path) -> None:
     encryption_keys(None, data_dir)
     (data_dir / "encryption.key").write_text("spoiled")

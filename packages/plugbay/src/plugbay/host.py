@@ -147,7 +147,16 @@ class Plugbay:
 
     def remove_owner(self, owner: str) -> None:
         """Takes back what an owner added to any of the tables."""
-        for table in (self.events, self.menu, self.templates, self.metrics, self.health, self.static):
+        tables = (
+            self.events,
+            self.menu,
+            self.templates,
+            self.metrics,
+            self.health,
+            self.static,
+            self.secrets,
+        )
+        for table in tables:
             table.remove_owner(owner)
 
     def stop(self, grace_s: float = STOP_GRACE_S) -> None:

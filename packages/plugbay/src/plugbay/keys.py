@@ -42,14 +42,14 @@ def encryption_keys(configured: str | None, data_dir: Path) -> list[bytes]:
 
     if configured is None:
         path = data_dir / ENCRYPTION_KEY_FILE
-        return _checked_keys([_kept_key(path, Fernet.generate_key)], str(path))
-    keys = [part.strip().encode() for part in configured.split(",") if part.strip()]
-    return _checked_keys(keys, ENCRYPTION_KEY_VARIABLE)
+        return _checked_keys(_kept_key(path, Fernet.generate_key), str(path))
+    return _checked_keys(configured.encode(), ENCRYPTION_KEY_VARIABLE)
 
 
-def _checked_keys(keys: list[bytes], variable: str) -> list[bytes]:
+def _checked_keys(given: bytes, variable: str) -> list[bytes]:
     from cryptography.fernet import Fernet
 
+    keys = [part.strip() for part in given.split(b",") if part.strip()]
     if not keys:
         raise KeyRefused(variable=variable, reason="it is empty; leave it unset to have a key made")
     for number, key in enumerate(keys, start=1):

@@ -14,12 +14,15 @@ from plugbay.base_module import BaseModule
 from plugbay.discovery import NAME_RULE, PluginSource, find_in_folder, find_installed, is_valid_name
 from plugbay.errors import OperatorError, PluginRefused, UnknownPlugin
 from plugbay.load_order import dependents, plan_load, unmet
+from plugbay.logs import get_logger
 from plugbay.plugin import Plugin, PluginState
 from plugbay.records import Switch
 from plugbay.route_table import RouteTable
 
 if TYPE_CHECKING:
     from plugbay.host import Plugbay
+
+log = get_logger(__name__)
 
 
 class ModuleManager:
@@ -302,5 +305,6 @@ class ModuleManager:
                 self._activation.unload(plugin)
                 self._activation.refuse(plugin, reason)
             elif plugin in arrivals and self._activation.call_hook(plugin, "on_load_complete"):
+                log.info("plugin_loaded", plugin=plugin.name, version=plugin.version)
                 self._host.events.emit_lifecycle("plugin_loaded", name=plugin.name, version=plugin.version)
         self._host.templates.set_loaders(self.get_template_loaders())

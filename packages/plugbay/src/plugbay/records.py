@@ -39,6 +39,7 @@ class PluginRecords:
         self._store = store
         self._secrets = secrets
         self._clock = clock
+        secrets.add("plugbay", plugin_settings.c.value, plugin_settings.c.is_secret)
 
     def is_enabled(self, name: str) -> bool:
         """A plugin nobody ever switched is enabled."""

@@ -12,6 +12,7 @@ from plugbay_scheduled_query.pages import pages_router
 from plugbay_scheduled_query.parts import Parts
 from plugbay_scheduled_query.service import OWNER
 from plugbay_scheduled_query.settings import Settings
+from plugbay_scheduled_query.tables import data_sources
 
 UNLOAD_GRACE_S = 5.0  # someone waits for the page that disables the plugin
 
@@ -56,6 +57,7 @@ class ScheduledQueryPlugin(BaseModule):
             menu_type="admin",
             role="admin",
         )
+        fast_pluggy.secrets.add(OWNER, data_sources.c.secret_url)
         fast_pluggy.metrics.add(OWNER, lambda: self._assembly.metrics_text() if self._assembly else "")
         fast_pluggy.health.add(OWNER, lambda: None if self._assembly else "the service is not running")
         events.on("plugbay.ready", self._start, owner=OWNER)

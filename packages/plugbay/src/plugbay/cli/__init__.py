@@ -8,6 +8,7 @@ import click
 
 from plugbay.cli.accounts import token, user
 from plugbay.cli.plugins import check, plugin, plugins
+from plugbay.cli.secrets import secrets
 from plugbay.cli.serve import serve
 from plugbay.cli.store import backup
 from plugbay.errors import OperatorError, PlugbayError
@@ -58,7 +59,7 @@ def root() -> None:
     """A plugin host for FastAPI applications."""
 
 
-for command in (serve, user, token, plugins, plugin, check, backup):
+for command in (serve, user, token, plugins, plugin, check, backup, secrets):
     root.add_command(command)
 
 
