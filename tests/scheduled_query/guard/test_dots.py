@@ -18,6 +18,8 @@ from plugbay_scheduled_query.core.guard import Allowed, Rejection, check
         "SELECT g.my_function FROM unnest(ARRAY[1.0]) AS g (a)",
         "SELECT unnest.my_function FROM unnest(ARRAY[1.0])",
         "SELECT g.my_function FROM t CROSS JOIN LATERAL unnest(t.a) g",
+        "SELECT g.my_function FROM t LEFT JOIN LATERAL public.rows_of(t.a) g ON true",
+        "SELECT x.my_function FROM t, LATERAL (SELECT 1) AS x, unnest(ARRAY[1]) AS x",
         "SELECT g.my_function FROM ROWS FROM (unnest(ARRAY[1])) g",
         "SELECT c.my_function FROM cast('1' AS int) c",
         "SELECT u.my_function FROM current_user u",
@@ -41,6 +43,9 @@ def test_a_dot_does_not_call(sql: str) -> None:
         "SELECT g.g, g.* FROM generate_series(1, 3) g",
         "SELECT generate_series.generate_series FROM generate_series(1, 3)",
         'SELECT x."naïve" FROM json_to_record(a) AS x ("naïve" int)',
+        "SELECT x.n FROM t LEFT JOIN LATERAL (SELECT count(*) AS n FROM u WHERE u.id = t.id) x ON true",
+        "SELECT x.n FROM t, LATERAL (SELECT max(a) AS n FROM u WHERE u.id = t.id) AS x",
+        "SELECT j.a FROM t, json_table(t.a, '$[*]' COLUMNS (a text PATH '$.a')) AS j",
         "SELECT pg_catalog.lower(a) FROM pg_catalog.pg_class c WHERE c.relname = 'x'",
     ],
 )

@@ -69,7 +69,7 @@ def _function_sources(tree: SyntaxTree) -> dict[str, frozenset[str]]:
 
 def _named_functions(tree: SyntaxTree) -> Iterator[tuple[str, frozenset[str]]]:
     for source in tree.all(exp.Table, exp.Lateral, exp.Unnest, exp.TableFromRows):
-        if isinstance(source, exp.Table) and not _is_function(source.this):
+        if isinstance(source, exp.Table | exp.Lateral) and not _is_function(source.this):
             continue
         alias = source.args.get("alias")
         name = (alias.name if alias else _called_name(source)).lower()
@@ -78,8 +78,10 @@ def _named_functions(tree: SyntaxTree) -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def _is_function(node: exp.Expr) -> bool:
-    is_value = isinstance(node, exp.Identifier) and node.name.lower() in _VALUE_FUNCTIONS
-    return is_value or not isinstance(node, exp.Identifier)
+    """Whether it gives bare values; a query in brackets and a table made of JSON or XML have named columns."""
+    if isinstance(node, exp.Identifier):
+        return node.name.lower() in _VALUE_FUNCTIONS
+    return not isinstance(node, exp.Subquery | exp.JSONTable | exp.XMLTable)
 
 
 def _called_name(source: exp.Expr) -> str:
