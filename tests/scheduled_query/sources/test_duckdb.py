@@ -1,7 +1,9 @@
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+import psutil
 import pytest
 from plugbay_scheduled_query.sources.results import Caps
 from runner_kit import Asker, eventually, target
@@ -197,6 +199,24 @@ def test_a_query_that_wants_too_much_memory_fails_and_the_next_one_runs(asker: A
     assert outcome.error is not None
     assert "emory" in outcome.error
     assert asker.value(url, "SELECT 1") == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+def test_a_value_that_grows_when_it_is_made_pythons_meets_a_wall(asker: Asker, url: str):
+    outcome = asker.ask(url, "SELECT list([]) FROM range(9000000)", timeout_s=120)
+    assert outcome.status == "failed"
+    assert outcome.error is not None
+    assert "emory" in outcome.error
+    assert asker.value(url, "SELECT 1") == 1
+    runners = [state for state in asker.executor.runners() if state.dialect == "duckdb"]
+    assert all(psutil.Process(runner.pid).rlimit(psutil.RLIMIT_DATA)[1] < 10**9 for runner in runners)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+def test_a_large_query_leaves_the_next_one_all_of_its_memory(asker: Asker, url: str):
+    for _ in range(4):
+        outcome = asker.ask(url, "SELECT len(list(range)) FROM range(9000000)", timeout_s=120)
+        assert outcome.status == "success", outcome
 
 
 def test_at_the_row_limit_no_more_is_read(asker: Asker, url: str):

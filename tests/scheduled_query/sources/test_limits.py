@@ -60,6 +60,21 @@ except MemoryError:
     assert run(program).stdout.strip() == "refused"
 
 
+def test_a_runner_that_reserves_much_is_held_to_what_it_writes():
+    program = """
+import mmap
+from plugbay_scheduled_query.sources.limits import limit_data
+limit_data(100_000_000)
+mmap.mmap(-1, 1_000_000_000, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ)
+bytes(50_000_000)
+try:
+    bytes(200_000_000)
+except MemoryError:
+    print("refused")
+"""
+    assert run(program).stdout.strip() == "refused"
+
+
 def test_a_runner_whose_parent_is_already_gone_ends_at_once():
     program = """
 from plugbay_scheduled_query.sources.limits import die_with_parent

@@ -174,7 +174,9 @@ class Executor:
             reply = conversation.hold(_frame(request, ask, child.number))
             is_sound = reply.is_runner_sound
             if not is_sound:
-                log.warning("runner_replaced", dialect=target.dialect, reason=target.mask(str(reply.error)))
+                tell = log.warning if reply.error else log.info
+                reason = target.mask(reply.error or "it has grown")
+                tell("runner_replaced", dialect=target.dialect, reason=reason)
             return reply
         finally:
             with self._lock:

@@ -33,6 +33,18 @@ def limit_address_space(more_bytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
+def limit_data(more_bytes: int) -> None:
+    """The same for memory that is written to: for a database that reserves far more than it uses."""
+    if STATM.exists():
+        most = data_bytes() + more_bytes
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def data_bytes() -> int:
+    """The memory that this process has for writing; 0 where the system does not tell."""
+    return _pages(5) if STATM.exists() else 0
+
+
 def resident_bytes() -> int:
     """The memory that this process really uses; 0 where the system does not tell."""
     return _pages(1) if STATM.exists() else 0

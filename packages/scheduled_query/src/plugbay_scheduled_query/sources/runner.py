@@ -7,6 +7,7 @@ ends when its parent does.
 import contextlib
 import importlib
 import json
+import os
 import signal
 import socket
 import sys
@@ -21,7 +22,13 @@ from plugbay_scheduled_query.sources.dialects.session import (
     SourceRefusedError,
     StaleSessionError,
 )
-from plugbay_scheduled_query.sources.limits import die_with_parent, limit_address_space, restrict_process
+from plugbay_scheduled_query.sources.limits import (
+    data_bytes,
+    die_with_parent,
+    limit_address_space,
+    limit_data,
+    restrict_process,
+)
 from plugbay_scheduled_query.sources.meter import Meter
 from plugbay_scheduled_query.sources.protocol import FrameReader, Kind, pack, pack_json
 from plugbay_scheduled_query.sources.results import Caps, ResultWriter
@@ -48,6 +55,7 @@ class Runner:
         self._key = ""
         self._opened_at = 0.0
         self._is_limited = False
+        self._worn_at_bytes = sys.maxsize  # what a database keeps of its memory, the next query would lack
 
     def serve(self) -> None:
         """Ready; then one request after the other."""
@@ -75,6 +83,8 @@ class Runner:
             is_refused = isinstance(error, SourceRefusedError)
             end = {"status": "failed", "error": describe(error), "refused": is_refused}
         self._watch.leave()
+        if data_bytes() > self._worn_at_bytes:
+            end["retire"] = True
         rows = writer.rest() if "row_count" in end else b""
         self._channel.sendall(rows + pack_json(Kind.END, end))
         self._renew_session(was_stopped=end["status"] in ("timeout", "cancelled"))
@@ -160,6 +170,9 @@ class Runner:
             die_with_parent(self._parent, is_wanted=session.ends_with_client)
             if session.limits_address_space:
                 limit_address_space(self._memory_bytes)
+            else:  # the meter comes first, but cannot look while the driver makes Python's values
+                limit_data(2 * self._memory_bytes)
+                self._worn_at_bytes = data_bytes() + self._memory_bytes // 2
         return session
 
     def _renew_session(self, was_stopped: bool) -> None:
@@ -203,3 +216,4 @@ def main() -> None:
     watch.start()
     with contextlib.suppress(ConnectionError):  # the parent hung up: nobody is left to tell
         Runner(socket.socket(fileno=channel_fd), watch, memory_bytes, parent).serve()
+    os._exit(0)  # at once: Python's own way out needs memory, of which there may be none left
