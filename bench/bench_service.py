@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
+import raw_sqlite
 import sqlalchemy as sa
 from plugbay import EventBus, Store, SystemClock
 from plugbay.store import open_store
@@ -112,15 +113,23 @@ def bench_cycles() -> None:
             cpu, wall = cpu_and_wall(claims.has_due, 50)
             print(f"idle cycle with {count:>9,} definitions: {cpu:.2f} ms CPU, {wall:.2f} ms")
             if count == 1_000_000:
-                with store.begin() as connection:
-                    due = tables.queries.c.id <= 1000
-                    connection.execute(sa.update(tables.queries).where(due).values(next_run_at=PAST))
-                    connection.execute(sa.update(tables.queries).where(due).values(cron_schedule="0 0 1 1 *"))
-                started, cpu_started = time.perf_counter(), time.thread_time()
-                claimed = sum(len(claims.claim_batch(250, "UTC")) for _ in range(4))
-                wall, cpu = time.perf_counter() - started, time.thread_time() - cpu_started
-                print(f"claiming {claimed:,} due of 1,000,000: {wall * 1000:.0f} ms, {cpu * 1000:.0f} ms CPU")
+                bench_claim(store, claims, Path(folder) / "data/plugbay.db")
             store.close()
+
+
+def bench_claim(store: Store, claims: Claims, path: Path) -> None:
+    due = tables.queries.c.id <= 2000
+    change = {"next_run_at": PAST, "cron_schedule": "0 0 1 1 *"}
+    with store.begin() as connection:
+        connection.execute(sa.update(tables.queries).where(due).values(change))
+    started, cpu_started = time.perf_counter(), time.thread_time()
+    claimed = sum(len(claims.claim_batch(250, "UTC")) for _ in range(4))
+    wall, cpu = (time.perf_counter() - started) * 1000, (time.thread_time() - cpu_started) * 1000
+    raw = sum(raw_sqlite.claim(path, str(datetime.now(UTC)), 250) for _ in range(4))
+    print(
+        f"claiming {claimed:,} due of 1,000,000: {wall:.0f} ms, {cpu:.0f} ms CPU;"
+        f" {wall / raw:.1f} times the raw driver, which works out no cron times"
+    )
 
 
 class Shop:
@@ -179,15 +188,25 @@ def bench_throughput(count: int, max_parallel: int = 8) -> None:
         assert done.wait(120)
         wall, cpu = time.perf_counter() - started, time.process_time() - cpu
         p99 = quantiles(late, n=100)[98]
+        low = _lowest_id(store)
+        raw = raw_sqlite.record(
+            Path(folder) / "data/plugbay.db", str(datetime.now(UTC)), range(low, low + count)
+        )
         print(
             f"{count:,} due at once, {max_parallel} in parallel: {count / wall:,.0f} recorded a second, "
             f"{cpu / count * 1000:.2f} ms CPU of the server each; "
-            f"starts: p50 {median(late):.0f} ms, p99 {p99:.0f} ms"
+            f"starts: p50 {median(late):.0f} ms, p99 {p99:.0f} ms; to write them alone takes the raw driver "
+            f"{raw / count:.2f} ms each"
         )
         engine.stop(5)
         service.close()
         executor.close()
         store.close()
+
+
+def _lowest_id(store: Store) -> int:
+    with store.connect() as connection:
+        return int(connection.scalar(sa.select(sa.func.min(tables.queries.c.id))) or 0)
 
 
 def bench_history(count: int = 1_000_000) -> None:
@@ -212,12 +231,20 @@ def bench_history(count: int = 1_000_000) -> None:
                 items, total = histories.page(1, HistoryFilter(), page, 50)
                 walls.append((time.perf_counter() - started) * 1000)
             assert (len(items), total) == (50, count)
-            p99 = quantiles(walls, n=100)[98]
-            print(f"{name} page of 50 with total: p50 {median(walls):.1f} ms, p99 {p99:.1f} ms")
+            p99, raw = quantiles(walls, n=100)[98], _raw_page(Path(folder), count - page * 50 + 1)
+            print(
+                f"{name} page of 50 with total: p50 {median(walls):.1f} ms, p99 {p99:.1f} ms;"
+                f" {median(walls) / raw:.1f} times the raw driver"
+            )
         wanted = HistoryFilter("failed", since=now - timedelta(days=30), until=now - timedelta(days=1))
         cpu, wall = cpu_and_wall(lambda: histories.page(1, wanted, 1, 50), 50)
         print(f"page by status and date: {cpu:.1f} ms CPU, {wall:.1f} ms")
         store.close()
+
+
+def _raw_page(folder: Path, lowest: int) -> float:
+    with closing(sqlite3.connect(folder / "data/plugbay.db")) as connection:
+        return cpu_and_wall(lambda: raw_sqlite.page(connection, lowest, lowest + 49), 100)[1]
 
 
 def _history_row(n: int, now: datetime, count: int) -> dict[str, Any]:
