@@ -1,6 +1,7 @@
 """A node of the service to act with: real store, engine and runners; only the clock is in the test's hand."""
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from fakes import FakeClock
@@ -68,21 +69,11 @@ class World:
 
     def settle(self) -> None:
         """Until nothing is on its way any more."""
-        pause = threading.Event()
-        for _ in range(PATIENCE_S * 100):
-            if self.engine.wait_idle(PATIENCE_S) and self.service.running == 0:
-                return
-            pause.wait(0.01)
-        raise AssertionError("the service did not come to rest")
+        until(lambda: self.engine.wait_idle(PATIENCE_S) and self.service.running == 0)
 
     def wait_until_begun(self) -> None:
         """Until a run is in the hands of a worker."""
-        pause = threading.Event()
-        for _ in range(PATIENCE_S * 100):
-            if self.engine.stats().running:
-                return
-            pause.wait(0.01)
-        raise AssertionError("nothing began")
+        until(lambda: self.engine.stats().running)
 
     def tick(self) -> None:
         """The next full minute comes, and with it the tick."""
@@ -94,6 +85,16 @@ class World:
         self.engine.stop(grace_s)
         self.service.close()
         self.executor.close()
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Waits for what other threads are about to do."""
+    pause = threading.Event()
+    for _ in range(PATIENCE_S * 100):
+        if condition():
+            return
+        pause.wait(0.01)
+    raise AssertionError("it did not happen")
 
 
 def executions(histories: Histories, query: Query) -> list[Execution]:

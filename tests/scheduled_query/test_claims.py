@@ -1,12 +1,15 @@
 """Claiming on real stores: exactly once, oldest first, paced by lanes."""
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
+import pytest
 import sqlalchemy as sa
 from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.model import Trigger
 from plugbay_scheduled_query.repository.claims import Claims
+from plugbay_scheduled_query.repository.housekeeping import Housekeeping
 from plugbay_scheduled_query.repository.recording import Keeping
 
 
@@ -192,3 +195,71 @@ def test_a_cancel_is_seen_by_the_node_that_runs(store, claims, clock, add_query)
     assert other.request_cancel(query.id, "bob") == claimed.id
     assert claims.mine() == {claimed.id: "bob"}
     assert other.mine() == {}
+
+
+def test_a_lane_rests_as_long_as_the_setting_says_now(
+    store, claims, recording, add_query, make_due, finished
+):
+    make_due(add_query("first"), 10)
+    make_due(add_query("second"), 5)
+    (first,) = claims.claim_paced("UTC", 86_400)
+    recording.record([finished(first)], first.run.claimed_at, Keeping())
+    assert claims.claim_paced("UTC", 86_400) == []
+    with store.begin() as connection:
+        ended_at = first.run.claimed_at - timedelta(seconds=31)
+        connection.execute(sa.update(tables.lanes).values(ended_at=ended_at))
+    assert [item.query_name for item in claims.claim_paced("UTC", 30)] == ["second"]
+
+
+def test_a_clock_that_was_set_back_does_not_make_a_lane_rest_for_ever(
+    store, claims, add_query, make_due, clock
+):
+    make_due(add_query(), 10)
+    with store.begin() as connection:
+        connection.execute(sa.update(tables.lanes).values(ended_at=clock.now() + timedelta(hours=1)))
+    assert len(claims.claim_paced("UTC", 30)) == 1
+
+
+def test_a_lane_rests_by_the_clock_that_claims_go_by(store, claims, recording, add_query, make_due, finished):
+    if store.dialect == "sqlite":
+        pytest.skip("one machine, one clock")
+    make_due(add_query("first"), 10)
+    make_due(add_query("second"), 5)
+    (first,) = claims.claim_paced("UTC", 30)
+    recording.record([finished(first)], first.run.claimed_at - timedelta(hours=1), Keeping())
+    assert claims.claim_paced("UTC", 30) == []
+    assert 25 < claims.rest_s(30) <= 30
+
+
+def test_run_now_at_the_moment_of_a_claim_stops_no_other(store, claims, add_query, make_due, definitions):
+    pressed, other = add_query("pressed"), add_query("other")
+    make_due(pressed, 10)
+    make_due(other, 5)
+    claimed = []
+    with store.begin() as connection:
+        values = {"query_id": pressed.id, "source_id": 1, "trigger": "manual", "node": "node-2"}
+        connection.execute(sa.insert(tables.runs).values(values | {"claimed_at": pressed.created_at}))
+        claiming = threading.Thread(target=lambda: claimed.extend(claims.claim_batch(9, "UTC")))
+        claiming.start()
+        claiming.join(0.3)  # PostgreSQL waits for us at the key, SQLite at the lock
+    claiming.join()
+    assert [item.query_name for item in claimed] == ["other"]
+    assert definitions.get(pressed.id).next_run_at < definitions.get(other.id).next_run_at
+
+
+def test_a_run_that_its_own_node_does_not_know_of_comes_to_its_end(store, claims, clock, add_query, make_due):
+    make_due(add_query())
+    (lost,) = claims.claim_batch(1, "UTC")  # say, the connection broke at the commit
+    with store.begin() as connection:
+        connection.execute(sa.update(tables.runs).values(lease_until=clock.now() - timedelta(seconds=60)))
+    claims.extend_leases([lost.id + 1])
+    assert [item.id for item in claims.take_over(None)] == [lost.id]
+
+
+def test_a_query_that_is_deleted_while_run_now_starts_keeps_its_rows_until_the_end(
+    store, claims, add_query, definitions
+):
+    query = add_query()
+    claims.start_now(query.id, "ada")
+    definitions.delete(query.id)
+    assert not Housekeeping(store).purge_step()

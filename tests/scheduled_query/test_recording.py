@@ -1,14 +1,17 @@
 """Recording on real stores: history, latest result, counts, lanes, pruning, fencing."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
 from plugbay_scheduled_query import tables
+from plugbay_scheduled_query.core.draft import draft_of
 from plugbay_scheduled_query.core.model import MetricConfig, Result
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.histories import HistoryFilter
 from plugbay_scheduled_query.repository.recording import Keeping
+from plugbay_scheduled_query.repository.samples import Samples
 
 KEEP_ALL = Keeping()
 
@@ -212,3 +215,16 @@ def test_an_edit_and_a_run_that_finishes_meanwhile_do_not_touch_each_other(
     recording.record([finished(claimed)], clock.now(), Keeping())
     after = definitions.get(query.id, with_result=True)
     assert (after.name, after.query, after.last_result, after.version) == ("Renamed", "SELECT 2", "[[1]]", 2)
+
+
+def test_a_value_of_the_old_gauge_is_not_shown_as_the_new_ones(
+    store, claims, recording, finished, add_query, definitions, clock
+):
+    query = add_query(monitor_metric_config=MetricConfig("orders", {}))
+    claimed, _ = claims.start_now(query.id, "ada")
+    edited = replace(draft_of(query), monitor_metric_config=MetricConfig("visitors", {}))
+    source_id = claimed.source_id
+    definitions.update(query.id, edited, source_id, "bob", "UTC", None)
+    recording.record([finished(claimed)], clock.now(), KEEP_ALL)
+    (sample,) = Samples(store).all()
+    assert (sample.metric_name, sample.value, sample.is_up) == ("visitors", None, True)

@@ -1,12 +1,14 @@
 """The service when something around it breaks: nothing is lost, nothing is stuck, it mends itself."""
 
+import threading
+
 import pytest
 import sqlalchemy as sa
 from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.model import Result
 from plugbay_scheduled_query.repository.recording import Keeping
 from plugbay_scheduled_query.settings import Settings
-from service_world import executions
+from service_world import FOREVER, PATIENCE_S, executions, until
 
 
 @pytest.fixture
@@ -94,3 +96,102 @@ def test_a_schedule_that_cannot_be_read_any_more_stops_nobody_else(
     assert item.status == "failed"
     assert "schedule cannot be read" in item.error_message
     assert definitions.get(bad.id).next_run_at > item.executed_at
+
+
+def lease(store):
+    with store.connect() as connection:
+        return connection.scalar(sa.select(tables.runs.c.lease_until))
+
+
+def test_a_lane_that_rests_over_a_restart_goes_on_in_time(world, add_query, make_due, store, clock):
+    if store.dialect != "sqlite":
+        pytest.skip("the clock is PostgreSQL's own")
+    first = world()
+    first.settings = Settings(interval=30)
+    for name in ("one", "two"):
+        make_due(add_query(name))
+    first.service.tick()
+    first.settle()
+    first.stop()
+    second = world()
+    second.settings = Settings(interval=30)
+    second.service.tick()
+    clock.advance(30)
+    second.engine.run_due()
+    second.settle()
+    assert sum(second.reports.executions.values()) == 1
+
+
+def test_a_store_that_could_not_be_asked_is_asked_again_soon(world, add_query, make_due, clock, monkeypatch):
+    here, query = world(), add_query()
+    make_due(query)
+
+    def away(*args):
+        raise OSError("the store is away")
+
+    monkeypatch.setattr(here.service._claims, "has_due", away)
+    with pytest.raises(OSError, match="away"):
+        here.service.tick()
+    monkeypatch.undo()
+    clock.advance(5)
+    here.engine.run_due()
+    until(lambda: here.reports.executions["success"] == 1)
+
+
+def test_a_node_stays_alive_while_the_engine_waits_for_its_last_runs(world, add_query, store, clock):
+    here, query = world(), add_query(query=FOREVER, timeout=60)
+    here.service._leases = True
+    here.service.run_now(query.id, "ada", 0)
+    here.wait_until_begun()
+    stopping = threading.Thread(target=here.engine.stop, args=(PATIENCE_S,))
+    stopping.start()
+    before = lease(store)
+    clock.advance(20)
+    until(lambda: lease(store) > before)
+    here.service.cancel(query.id, "ada")
+    stopping.join()
+
+
+def test_the_pulse_goes_on_after_the_store_was_away(world, add_query, monkeypatch, caplog):
+    here, query = world(), add_query(query=FOREVER, timeout=60)
+    real, calls = here.service._claims.mine, []
+
+    def away_at_first():
+        calls.append(1)
+        if len(calls) < 3:
+            raise OSError("the store is away")
+        return real()
+
+    monkeypatch.setattr(here.service._claims, "mine", away_at_first)
+    here.service.run_now(query.id, "ada", 0)
+    until(lambda: len(calls) > 3)
+    assert caplog.text.count("pulse_failed") == 1
+    here.service.cancel(query.id, "ada")
+    here.settle()
+
+
+def test_a_run_that_another_node_took_over_is_stopped_here(world, add_query, make_due, store, histories):
+    here, there = world(), world()
+    query = add_query(query=FOREVER, timeout=60)
+    make_due(query)
+    here.service.tick()
+    here.wait_until_begun()
+    (taken,) = there.service._claims.take_over([here.node.id])
+    here.settle()  # long before the time limit
+    assert executions(histories, query) == []
+    assert taken.run.attempt == 2
+
+
+def test_what_a_node_took_over_from_many_comes_back_unspoilt_when_it_stops(
+    world, add_query, make_due, store, clock
+):
+    here = world()
+    here.settings = Settings(interval=0, max_parallel=1)
+    for number in range(40):
+        make_due(add_query(f"q{number}", query=FOREVER, timeout=60))
+    here.service.tick()
+    here.wait_until_begun()
+    here.stop(0)
+    with store.connect() as connection:
+        attempts = connection.scalars(sa.select(tables.runs.c.attempt)).all()
+    assert sorted(attempts) == [0] * 39 + [1]
