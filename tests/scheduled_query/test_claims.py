@@ -257,9 +257,9 @@ def test_a_run_that_its_own_node_does_not_know_of_comes_to_its_end(store, claims
 
 
 def test_a_query_that_is_deleted_while_run_now_starts_keeps_its_rows_until_the_end(
-    store, claims, add_query, definitions
+    store, claims, add_query, definitions, clock
 ):
     query = add_query()
     claims.start_now(query.id, "ada")
     definitions.delete(query.id)
-    assert not Housekeeping(store).purge_step()
+    assert not Housekeeping(store, clock).purge_step()

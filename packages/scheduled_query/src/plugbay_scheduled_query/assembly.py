@@ -139,7 +139,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     return Assembly(
         parts=parts,
         engine=engine,
-        housekeeping=Housekeeping(store),
+        housekeeping=Housekeeping(store, clock),
         notifications=notifications,
         health=HealthMetrics(store, clock, settings, reports, notifications),
     )

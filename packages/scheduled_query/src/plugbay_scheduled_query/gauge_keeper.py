@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from plugbay import Clock
 
 from plugbay_scheduled_query.gauges import GaugeBoard
+from plugbay_scheduled_query.repository.housekeeping import REMEMBERED
 from plugbay_scheduled_query.repository.samples import Samples
 
 OVERLAP = timedelta(seconds=60)  # clocks of nodes differ, and a long transaction shows its changes late
@@ -37,7 +38,8 @@ class GaugeKeeper:
 
     def _catch_up(self) -> None:
         now = self._clock.now()
-        if self._seen_until is None:
+        # a clock that was set back hides changes, and of what was deleted long ago nothing is left to read
+        if self._seen_until is None or not timedelta(0) <= now - self._seen_until < REMEMBERED / 2:
             self._board.replace(self._samples.all())
         else:
             for query_id, sample in self._samples.changed_since(self._seen_until - OVERLAP):

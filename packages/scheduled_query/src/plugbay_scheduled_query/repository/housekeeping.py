@@ -1,26 +1,31 @@
 """Removing what a deleted query left behind, in steps so small that nobody waits for them."""
 
+from datetime import datetime, timedelta
+
 import sqlalchemy as sa
-from plugbay import Store
+from plugbay import Clock, Store
 
 from plugbay_scheduled_query.tables import history, queries, results, runs, states
 
 STEP = 500  # history rows in one transaction
+REMEMBERED = timedelta(hours=1)  # how long the query's own row stays: so every node hears of its end
 
 
 class Housekeeping:
     """The rows of deleted queries go bit by bit, the query itself last."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
+        self._clock = clock
 
     def purge_step(self) -> bool:
         """Removes one bit; False when there is nothing left to remove."""
+        doomed = _doomed(self._clock.now() - REMEMBERED)
         with self._store.connect() as connection:
-            if connection.scalar(_doomed()) is None:
+            if connection.scalar(doomed) is None:
                 return False
         with self._store.begin() as connection:
-            query_id = connection.scalar(_doomed())
+            query_id = connection.scalar(doomed)
             return query_id is not None and self._purge(connection, query_id)
 
     def _purge(self, connection: sa.Connection, query_id: int) -> bool:
@@ -37,7 +42,9 @@ class Housekeeping:
         return True
 
 
-def _doomed() -> sa.Select[int]:
-    """A deleted query that nothing runs for any more."""
+def _doomed(forgotten_before: datetime) -> sa.Select[int]:
+    """A deleted query that nothing runs for any more, and that has rows to remove."""
     has_run = sa.exists().where(runs.c.query_id == queries.c.id)
-    return sa.select(queries.c.id).where(queries.c.deleted_at.is_not(None), ~has_run).limit(1)
+    has_rows = sa.exists().where(history.c.query_id == queries.c.id)
+    is_ripe = has_rows | (queries.c.deleted_at < forgotten_before)
+    return sa.select(queries.c.id).where(queries.c.deleted_at.is_not(None), ~has_run, is_ripe).limit(1)

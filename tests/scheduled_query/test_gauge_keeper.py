@@ -1,0 +1,117 @@
+"""The board of gauges as a scrape finds it, whatever was done to the queries since the last one."""
+
+from dataclasses import replace
+
+import pytest
+from plugbay_scheduled_query.core.draft import draft_of
+from plugbay_scheduled_query.core.model import MetricConfig
+from plugbay_scheduled_query.gauge_keeper import GaugeKeeper
+from plugbay_scheduled_query.repository.housekeeping import Housekeeping
+from plugbay_scheduled_query.repository.recording import Keeping
+from plugbay_scheduled_query.repository.samples import Samples
+
+
+@pytest.fixture
+def keeper(store, clock) -> GaugeKeeper:
+    return GaugeKeeper(Samples(store), clock)
+
+
+@pytest.fixture
+def publish(claims, recording, finished, clock, add_query):
+    """A query with a gauge that has a value."""
+
+    def make(name: str = "Orders", metric: str = "orders", value: float = 1.0):
+        query = add_query(name, monitor_metric_config=MetricConfig(metric, {"shop": name}))
+        feed(query, value)
+        return query
+
+    def feed(query, value: float) -> None:
+        claimed, _ = claims.start_now(query.id, "ada")
+        recording.record([finished(claimed, metric_value=value)], clock.now(), Keeping())
+
+    make.feed = feed
+    return make
+
+
+@pytest.fixture
+def edit(definitions, source_id):
+    def change(query, **fields):
+        draft = replace(draft_of(query), **fields)
+        return definitions.update(query.id, draft, source_id, "ada", "UTC", None)
+
+    return change
+
+
+def test_a_scrape_shows_what_other_nodes_recorded_since(keeper, publish, clock):
+    query = publish(value=1.0)
+    assert 'orders{shop="Orders"} 1.0' in keeper.text()
+    clock.advance(15)
+    publish.feed(query, 2.0)
+    assert 'orders{shop="Orders"} 2.0' in keeper.text()
+
+
+@pytest.mark.parametrize("change", [{"enabled": False}, {"monitor_metric_config": None}])
+def test_a_gauge_that_is_switched_off_is_gone_at_the_next_scrape(keeper, publish, edit, clock, change):
+    query = publish()
+    keeper.text()
+    clock.advance(15)
+    edit(query, **change)
+    assert keeper.text() == ""
+
+
+def test_another_name_or_label_waits_for_a_value_of_its_own(keeper, publish, edit, clock):
+    query = publish()
+    keeper.text()
+    edit(query, monitor_metric_config=MetricConfig("sales", {"shop": "Orders"}))
+    text = keeper.text()
+    assert "orders{" not in text
+    assert "sales{" not in text
+    publish.feed(query, 3.0)
+    assert 'sales{shop="Orders"} 3.0' in keeper.text()
+
+
+def test_a_deleted_query_shows_nothing_though_its_rows_went_before_the_next_scrape(
+    store, keeper, publish, definitions, clock
+):
+    query, other = publish(), publish("Visitors", "visitors")
+    keeper.text()
+    definitions.delete(query.id)
+    for minutes in (1, 120):
+        clock.advance(60 * minutes)
+        while Housekeeping(store, clock).purge_step():
+            pass
+        text = keeper.text()
+        assert "orders{" not in text
+        assert "visitors{" in text
+    assert definitions.get(other.id)
+
+
+def test_a_node_that_was_not_scraped_for_long_shows_nothing_that_is_gone(
+    store, keeper, publish, definitions, clock
+):
+    query = publish()
+    keeper.text()
+    definitions.delete(query.id)
+    clock.advance(7200)
+    while Housekeeping(store, clock).purge_step():
+        pass
+    assert keeper.text() == ""
+
+
+def test_a_clock_that_was_set_back_hides_no_change(keeper, publish, edit, clock):
+    query = publish()
+    keeper.text()
+    clock.jump(-3600)
+    edit(query, enabled=False)
+    assert keeper.text() == ""
+
+
+def test_queries_may_share_a_name_and_one_that_leaves_takes_only_its_own_line(
+    keeper, publish, definitions, clock
+):
+    first, _ = publish("a", "orders"), publish("b", "orders")
+    assert keeper.text().count("# TYPE orders gauge") == 1
+    definitions.delete(first.id)
+    text = keeper.text()
+    assert 'orders{shop="a"}' not in text
+    assert 'orders{shop="b"} 1.0' in text
