@@ -78,7 +78,7 @@ def _named_functions(tree: SyntaxTree) -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def _is_function(node: exp.Expr) -> bool:
-    """Whether it gives bare values; a query in brackets and a table made of JSON or XML have named columns."""
+    """Whether it gives bare values; queries in brackets and tables of JSON or XML have named columns."""
     if isinstance(node, exp.Identifier):
         return node.name.lower() in _VALUE_FUNCTIONS
     return not isinstance(node, exp.Subquery | exp.JSONTable | exp.XMLTable)
