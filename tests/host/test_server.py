@@ -2,6 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import httpx2
@@ -25,6 +28,23 @@ def test_it_says_where_it_is_and_stops_cleanly(tmp_path: Path):
         assert httpx2.get(f"{server.url}/readyz").json() == {"status": "ready"}
         assert server.stop() in (0, -signal.SIGTERM)
     assert "Traceback" not in server.text
+
+
+def test_a_second_start_leaves_for_later_what_a_ready_server_does_not_need(tmp_path: Path):
+    program = """
+        import sys
+        from plugbay import server
+        from plugbay.application import create_app
+        host = create_app(config={"samples": False}).state.plugbay
+        assert {plugin.name for plugin in host.modules.loaded()} > {"scheduled_query"}
+        host.stop(0)
+        heavy = ("sqlglot", "alembic", "sqlalchemy.orm", "sqlalchemy.dialects.postgresql", "duckdb", "apprise")
+        print([name for name in heavy if name in sys.modules])
+    """
+    for _ in range(2):
+        command = [sys.executable, "-c", textwrap.dedent(program)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
 def test_the_generated_password_is_printed_once_and_works(tmp_path: Path):

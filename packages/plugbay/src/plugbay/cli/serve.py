@@ -1,5 +1,6 @@
 """`plugbay serve`: the whole product on one port."""
 
+import gc
 import logging
 import sys
 from pathlib import Path
@@ -33,6 +34,7 @@ def serve(host: str, port: int, root_path: str, log_level: str, data_dir: Path |
     """Serve Plugbay and all plugins that are found."""
     logging.basicConfig(level=log_level.upper(), format=LOG_FORMAT, stream=sys.stderr)
     logging.getLogger("alembic").setLevel(logging.WARNING)  # the store reports each migration itself
+    gc.disable()  # a tenth of the start went into looking for garbage among what has just been made
     from plugbay import server
     from plugbay.application import create_app
 
@@ -42,7 +44,14 @@ def serve(host: str, port: int, root_path: str, log_level: str, data_dir: Path |
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{sock.getsockname()[1]}{root_path}"
     bay.events.on("plugbay.ready", lambda event: announce(bay, address))
+    bay.events.on("plugbay.ready", lambda event: _collect_garbage())
     server.run(app, sock, root_path)
+
+
+def _collect_garbage() -> None:
+    """From now on; what the start made is there to stay, and need not be looked at again."""
+    gc.freeze()
+    gc.enable()
 
 
 def announce(bay: "Plugbay", address: str) -> None:

@@ -67,9 +67,13 @@ class Store:
 
     def insert(self, table: sa.Table) -> "sqlite.Insert | postgresql.Insert":
         """An INSERT that also knows `on_conflict_do_nothing` and `on_conflict_do_update`."""
-        from sqlalchemy.dialects import postgresql, sqlite
+        if self.dialect == "sqlite":
+            from sqlalchemy.dialects import sqlite
 
-        return sqlite.insert(table) if self.dialect == "sqlite" else postgresql.insert(table)
+            return sqlite.insert(table)
+        from sqlalchemy.dialects import postgresql  # a 20th of a second that SQLite does not need
+
+        return postgresql.insert(table)
 
     @property
     def own_tables(self) -> list[str]:
