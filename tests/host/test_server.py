@@ -38,7 +38,7 @@ def test_a_second_start_leaves_for_later_what_a_ready_server_does_not_need(tmp_p
         host = create_app(config={"samples": False}).state.plugbay
         assert {plugin.name for plugin in host.modules.loaded()} > {"scheduled_query"}
         host.stop(0)
-        heavy = ("sqlglot", "alembic", "sqlalchemy.orm", "sqlalchemy.dialects.postgresql", "duckdb", "apprise")
+        heavy = ("sqlglot", "alembic", "sqlalchemy.orm", "sqlalchemy.dialects.postgresql", "duckdb")
         print([name for name in heavy if name in sys.modules])
     """
     for _ in range(2):
