@@ -53,7 +53,10 @@ class Assembly:
         """Says what the engine shall call, and when."""
         service = self.parts.service
         self.engine.handle(owner=OWNER, name=JOB, call=service.execute, returned=service.returned)
-        self.engine.handle(owner=OWNER, name=NOTIFY, call=lambda job: self.notifications.send(job.payload))
+        sender_left = self.notifications.sender_left
+        self.engine.handle(
+            owner=OWNER, name=NOTIFY, call=self._send_messages, returned=lambda job: sender_left()
+        )
         self.engine.every(owner=OWNER, name=TASK, seconds=PERIOD_S, call=self.cycle, at_start=True)
 
     def cycle(self, job: object = None) -> None:
@@ -62,6 +65,9 @@ class Assembly:
         for _ in range(PURGE_STEPS):
             if not self.housekeeping.purge_step():
                 return
+
+    def _send_messages(self, job: Any) -> None:
+        self.notifications.send_waiting(lambda: not job.cancelled)
 
     def metrics_text(self) -> str:
         gauges = self.parts.gauges.text() if self.parts.settings().metrics_enabled else ""
@@ -85,9 +91,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     book = SourceBook(sources, executor, host)
     gauges = GaugeKeeper(Samples(store), clock)
     reports = Reports(host.events)
-    notifications = Notifications(
-        settings, lambda message: engine.submit(OWNER, NOTIFY, message, priority=BEHIND)
-    )
+    notifications = Notifications(settings, lambda: engine.submit(OWNER, NOTIFY, priority=BEHIND))
     executing = Executing(clock, book, executor, settings)
 
     def after(finished: Finished, recorded: Recorded) -> None:
