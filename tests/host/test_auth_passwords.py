@@ -115,3 +115,28 @@ def test_whoever_would_wait_too_long_is_told_to_come_again() -> None:
         return answers
 
     assert sorted(in_own_thread(anyio.run, one_too_many)) == ["again in 5 s", "done", "done"]
+
+
+def test_a_crowd_from_one_address_leaves_room_for_others() -> None:
+    async def a_crowd_and_another() -> dict[str, list[str]]:
+        slots = Slots(at_once=1, most_waiting=3)
+        answers: dict[str, list[str]] = {"crowd": [], "other": []}
+
+        async def click(address: str) -> None:
+            try:
+                await slots.run_for(address, Passwords().hash, "correct horse")
+                answers[address].append("done")
+            except TooManyAttempts:
+                answers[address].append("again")
+
+        for _ in range(2):  # the places of those who left are free again
+            async with anyio.create_task_group() as group:
+                for address in ["crowd"] * 4 + ["other"]:
+                    group.start_soon(click, address)
+        return answers
+
+    answers = in_own_thread(anyio.run, a_crowd_and_another)
+    assert {who: sorted(told) for who, told in answers.items()} == {
+        "crowd": ["again"] * 4 + ["done"] * 4,
+        "other": ["done"] * 2,
+    }

@@ -84,7 +84,7 @@ class LocalAuthManager:
         """The same as `check`, a few at a time; who has to wait anyway is told so at once."""
         attempt = Attempt.of(name, address)
         await anyio.to_thread.run_sync(self.throttle.check, attempt, limiter=self._lookups)
-        return await self.slots.run(self.check, name, password, address)
+        return await self.slots.run_for(attempt.address, self.check, name, password, address)
 
     def check(self, name: str, password: str, address: str) -> Account | None:
         """The account if the password is right; the same time and answer for a name that does not exist."""
