@@ -195,3 +195,15 @@ def test_what_a_node_took_over_from_many_comes_back_unspoilt_when_it_stops(
     with store.connect() as connection:
         attempts = connection.scalars(sa.select(tables.runs.c.attempt)).all()
     assert sorted(attempts) == [0] * 39 + [1]
+
+
+def test_a_query_that_does_not_listen_is_ended_soon_after_its_cancel(world, add_query, histories):
+    # one call of a function, which SQLite cannot interrupt
+    many = "replace(hex(zeroblob({})), '0', 'a')"
+    deaf = f"SELECT instr({many.format(2_000_000)}, {many.format(1_000_000)} || 'b')"
+    here, query = world(), add_query(query=deaf, timeout=300)
+    here.service.run_now(query.id, "ada", 0)
+    here.wait_until_begun()
+    assert here.service.cancel(query.id, "bob")
+    here.settle()
+    assert executions(histories, query)[0].error_message == "cancelled by bob"

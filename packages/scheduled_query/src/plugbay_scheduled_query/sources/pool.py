@@ -106,7 +106,8 @@ class Pool:
     def kill_later(self, child: Child, number: int, after_s: float) -> None:
         """End a runner in a while, unless it is done with this request by then."""
         with self._changed:
-            if child in self._busy and child.number == number:
+            if child in self._busy and child.number == number and child not in self._doomed:
+                # who asks again does not put it off
                 self._doomed[child] = (time.monotonic() + after_s, number)
                 self._keeper_wanted.notify()
 
