@@ -25,7 +25,8 @@ PATHS = {
     "list": "/scheduled_query/",
     "list, searched": "/scheduled_query/?search=orders+42",
     "list, last page by duration": "/scheduled_query/?sort=last_duration_ms&order=desc&page=20",
-    "list, refresh without news": "{seen}",
+    "list, refresh without news": "seen:/scheduled_query/",
+    "dashboard, refresh without news": "seen:/scheduled_query/dashboard",
     "query page": "/scheduled_query/query/1",
     "dashboard": "/scheduled_query/dashboard",
     "widgets": "/scheduled_query/results-widgets",
@@ -64,9 +65,11 @@ def fill(data_dir: Path, size: int) -> None:
 
 
 def line(client: httpx2.Client, server: int, name: str, path: str) -> str:
-    if path == "{seen}":
-        page = client.get("/scheduled_query/").text
-        path = page.partition('id="live" data-live hx-get="')[2].partition('"')[0].replace("&amp;", "&")
+    client.headers.pop("X-Seen", None)
+    if path.startswith("seen:"):
+        page = client.get(path.removeprefix("seen:")).text.partition('id="live" data-live data-seen="')[2]
+        client.headers["X-Seen"], _, rest = page.partition('"')
+        path = rest.partition('hx-get="')[2].partition('"')[0].replace("&amp;", "&")
     body = client.get(path).raise_for_status().content
     busy = cpu_ms(server)
     times = sorted(once(client, path) for _ in range(ROUNDS))

@@ -1,29 +1,16 @@
 """The service's pages in a real browser: every page, and the journeys that people make."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import httpx2
 import pytest
-import sqlalchemy as sa
+from browser.service_world import NARROW, SLOW, SOON_MS, WIDE, World, message, row
 from browser.watching import Watch, barriers
-from live import served
-from past import Past
-from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page, expect
-from plugbay.application import create_app
-from plugbay.auth import add_user
-from plugbay.auth.passwords import Costs, Passwords
+from playwright.sync_api import BrowserContext, Dialog, Page, expect
 from plugbay_scheduled_query.core.model import Query
-from plugbay_scheduled_query.parts import Parts
-from plugbay_scheduled_query.tables import queries
-from plugbay_scheduled_query.workbench import Saved
 
-PASSWORD = "correct horse battery staple"
-WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 375, "height": 780}
-SOON_MS = 20_000  # parts refresh every 5 s, on a machine that may be busy
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=alert(1)>"
-SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1e15) SELECT COUNT(*) FROM n"
 PAGES = {
     "list": "/scheduled_query/",
     "nothing found": "/scheduled_query/?search=nothing-is-called-so",
@@ -41,95 +28,6 @@ PAGES = {
     "schema": "/scheduled_query/sources/1/schema",
     "help": "/scheduled_query/help",
 }
-
-
-class World:
-    """A running server with samples and a past, and what is in it."""
-
-    def __init__(self, url: str, parts: Parts) -> None:
-        self.url = url
-        self.parts = parts
-
-    def create(self, name: str, query: str = "SELECT 1 AS one", **fields: Any) -> Query:
-        given = {"name": name, "query": query, "cron_schedule": "0 0 1 1 *", "data_source": "samples"}
-        saved = self.parts.workbench.create(given | fields, "ada")
-        assert isinstance(saved, Saved), saved
-        return saved.query
-
-    def run(self, query: Query) -> None:
-        self.parts.service.run_now(query.id, "ada", 30)
-
-    def make_due(self, query: Query) -> None:
-        """The schedule's time has come."""
-        due = sa.update(queries).where(queries.c.id == query.id).values(next_run_at=self.parts.clock.now())
-        with self.parts.host.store.begin() as connection:
-            connection.execute(due)
-        self.parts.service.tick()
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    home = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Passwords, "costs", Costs(passes=1, memory_kib=64, lanes=1))
-        config = {"data_dir": home / "data", "admin_password": PASSWORD, "samples": True}
-        app = create_app(home, config)
-        with served(app) as url:
-            assert httpx2.get(f"{url}/healthz", timeout=60).status_code == 200  # it has started
-            host = app.state.plugbay
-            for role in ("editor", "viewer"):
-                add_user(host.store, role, PASSWORD, role)
-            parts = host.get_module("scheduled_query").parts
-            for query in parts.definitions.all():
-                parts.service.run_now(query.id, "ada", 30)
-            Past(host.store, days=0.25).live()
-            yield World(url, parts)
-
-
-@pytest.fixture(scope="module")
-def failing(world: World) -> Query:
-    query = world.create("Broken report", "SELECT * FROM nowhere", description="It fails.", tags=["bad"])
-    world.run(query)
-    return query
-
-
-@pytest.fixture(scope="module")
-def sessions(browser: Browser, world: World, browser_context_args: dict[str, Any]) -> dict[str, Any]:
-    """The cookies of an admin, an editor and a viewer."""
-    found = {}
-    for name in ("admin", "editor", "viewer"):
-        with browser.new_context(**browser_context_args) as context:
-            page = context.new_page()
-            page.goto(f"{world.url}/login")
-            page.get_by_label("Name").fill(name)
-            page.get_by_label("Password").fill(PASSWORD)
-            page.get_by_role("button", name="Log in").click()
-            page.wait_for_url(lambda url: "login" not in url)
-            found[name] = context.storage_state()
-    return found
-
-
-@pytest.fixture
-def visit(
-    new_context: Callable[..., BrowserContext], sessions: dict[str, Any], world: World
-) -> Callable[..., Page]:
-    """Opens a page; the browser is watched from the start."""
-
-    def open_page(path: str, as_user: str = "editor", **options: Any) -> Page:
-        options = {"viewport": WIDE, "base_url": world.url, **options}
-        page = new_context(storage_state=sessions[as_user], **options).new_page()
-        page.goto(path)
-        return page
-
-    return open_page
-
-
-def row(page: Page, query: Query) -> Locator:
-    return page.locator(f"#q-{query.id}")
-
-
-def message(page: Page, text: str | re.Pattern[str]) -> Locator:
-    return page.locator("#messages").get_by_text(text).first
 
 
 @pytest.mark.parametrize(

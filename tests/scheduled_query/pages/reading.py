@@ -77,3 +77,9 @@ def read(html: str) -> Element:
     reader = _Reader()
     reader.feed(html)
     return reader.root
+
+
+def live(page: Element) -> tuple[str, dict[str, str]]:
+    """What the live part of a page asks for, and the header that tells what it shows already."""
+    part = page.first("div", id="live").attributes
+    return part["hx-get"], {"X-Seen": part["data-seen"]}

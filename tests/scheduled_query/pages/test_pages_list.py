@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 from scheduled_query.api.conftest import FOREVER, Service
-from scheduled_query.pages.reading import Element, read
+from scheduled_query.pages.reading import Element, live, read
 
 LIST = "/scheduled_query/"
 
@@ -132,13 +132,30 @@ def test_nothing_found_offers_to_show_all(service: Service):
 def test_a_refresh_without_news_sends_nothing(service: Service):
     made = service.create()
     page = read(service.viewer.get(LIST, params={"search": made["name"]}).text)
-    address = page.first("div", id="live").attributes["hx-get"]
-    assert service.viewer.get(address).status_code == 204
+    address, shown = live(page)
+    assert service.viewer.get(address, headers=shown).status_code == 204
     service.run(made["id"])
-    news = service.viewer.get(address)
+    news = service.viewer.get(address, headers=shown)
     assert news.status_code == 200
     assert "success" in row(read(news.text), made["id"]).text
-    assert read(news.text).first("div", id="counters").attributes["hx-swap-oob"] == "true"
+    assert read(news.text).first("div", id="counters")
+
+
+def test_each_part_of_a_refresh_tells_whether_it_has_news(service: Service):
+    made, other = service.create(), service.create()
+    before = read(service.viewer.get("/scheduled_query/rows", params={"sort": "name"}).text)
+    service.run(made["id"])
+    after = read(service.viewer.get("/scheduled_query/rows", params={"sort": "name"}).text)
+    for query, has_news in ((made, True), (other, False)):
+        parts = {row(page, query["id"]).attributes["data-part"] for page in (before, after)}
+        assert (len(parts) == 2) is has_news
+
+
+def test_links_of_a_refreshed_list_are_those_of_the_page(service: Service):
+    service.create()
+    page, news = (read(service.viewer.get(path).text) for path in (LIST, "/scheduled_query/rows"))
+    links = [[a.attributes["href"] for a in one.first("thead").all("a")] for one in (page, news)]
+    assert links[0] == links[1]
 
 
 def test_a_running_query_shows_how_far_it_is_and_asks_again_each_second(service: Service):

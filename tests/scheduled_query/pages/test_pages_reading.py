@@ -6,8 +6,9 @@ from datetime import timedelta
 import pytest
 from plugbay_scheduled_query.core.model import Result
 from scheduled_query.api.conftest import Service
-from scheduled_query.pages.reading import read
+from scheduled_query.pages.reading import live, read
 
+DASHBOARD = "/scheduled_query/dashboard"
 QUERY, EXECUTION = "/scheduled_query/query/{}", "/scheduled_query/execution/{}"
 HOSTILE = "<script>alert('x')</script>\"'&"
 
@@ -124,11 +125,11 @@ def test_a_query_that_never_ran_says_what_will_come(service: Service):
 def test_the_live_part_of_a_query_is_sent_only_when_there_is_news(service: Service):
     made = service.create()
     page = read(service.viewer.get(QUERY.format(made["id"])).text)
-    address = page.first("div", id="live").attributes["hx-get"]
-    assert service.viewer.get(address).status_code == 204
+    address, shown = live(page)
+    assert service.viewer.get(address, headers=shown).status_code == 204
     service.run(made["id"])
-    news = read(service.viewer.get(address).text)
-    assert news.first("section", id="history").attributes["hx-swap-oob"] == "true"
+    news = read(service.viewer.get(address, headers=shown).text)
+    assert news.first("section", id="history").attributes["data-part"]
     assert "success" in news.text
 
 
@@ -286,10 +287,40 @@ def test_widgets_refresh_only_when_there_is_news(service: Service):
     made = service.create()
     params = {"search": made["name"]}
     page = read(service.viewer.get("/scheduled_query/results-widgets", params=params).text)
-    address = page.first("div", id="live").attributes["hx-get"]
-    assert service.viewer.get(address).status_code == 204
+    address, shown = live(page)
+    assert service.viewer.get(address, headers=shown).status_code == 204
     service.run(made["id"])
-    assert "1" in read(service.viewer.get(address).text).first("article").text
+    assert "1" in read(service.viewer.get(address, headers=shown).text).first("article").text
+
+
+def test_the_dashboard_refreshes_only_when_there_is_news(service_on_both: Service):
+    service = service_on_both
+    made = service.create()
+    service.run(made["id"])
+    address, shown = live(read(service.viewer.get(DASHBOARD).text))
+    assert service.viewer.get(address, headers=shown).status_code == 204
+    service.run(made["id"])
+    news = read(service.viewer.get(address, headers=shown).text)
+    assert news.first("section", id="latest")
+    assert news.first("section", id="history")
+
+
+def test_the_refreshed_dashboard_leaves_out_a_history_of_the_past(service: Service):
+    made = service.create()
+    service.run(made["id"])
+    news = read(service.viewer.get(f"{DASHBOARD}/live", params={"date_to": "2020-01-01"}).text)
+    assert news.first("div", id="live")
+    assert not news.all("section", id="history")
+
+
+def test_a_page_past_the_end_shows_the_last_one(service: Service):
+    made = service.create()
+    service.run(made["id"])
+    for path in (DASHBOARD, QUERY.format(made["id"])):
+        page = read(service.viewer.get(path, params={"page": "1000000"}).text)
+        assert page.first("section", id="history").first("tbody").all("tr"), path
+    widgets = read(service.viewer.get("/scheduled_query/results-widgets", params={"page": "9999"}).text)
+    assert widgets.all("article")
 
 
 def test_hostile_text_is_text_everywhere(service: Service):

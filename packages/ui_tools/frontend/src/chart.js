@@ -23,9 +23,23 @@ function colourOf(name, within) {
 }
 const faded = (colour, percent) => `color-mix(in srgb, ${colour} ${percent}%, transparent)`;
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const MOMENT = uPlot.fmtDate("{YYYY}-{MM}-{DD} {HH}:{mm}");
 const exact = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
 
 class Chart extends HTMLElement {
+  static observedAttributes = ["data-chart"];
+
+  // New data comes in place: a reader's zoom stays.
+  attributeChangedCallback() {
+    if (!this.plot) return; // not drawn yet
+    const labels = () => this.data.series.map(({ label }) => label).join();
+    const before = labels();
+    this.data = JSON.parse(this.dataset.chart);
+    if (labels() !== before) return this.draw();
+    this.plot.setData(this.columns(), !this.isZoomed);
+    if (this.isZoomed) this.plot.redraw();
+  }
+
   connectedCallback() {
     this.data = JSON.parse(this.dataset.chart);
     this.redraw = () => this.draw();
@@ -45,9 +59,13 @@ class Chart extends HTMLElement {
   draw() {
     this.plot?.destroy();
     this.replaceChildren();
-    const { t, series } = this.data;
-    this.plot = new uPlot(this.options(), [t, ...series.map(({ values }) => values)], this);
+    this.isZoomed = false;
+    this.plot = new uPlot(this.options(), this.columns(), this);
     this.plot.root.setAttribute("aria-hidden", "true"); // the element itself carries the description
+  }
+
+  columns() {
+    return [this.data.t, ...this.data.series.map(({ values }) => values)];
   }
 
   options() {
@@ -60,14 +78,15 @@ class Chart extends HTMLElement {
       width: this.clientWidth,
       height: this.clientHeight - (legend ? 30 : 0),
       padding: [8, 8, 0, 0],
-      cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false } },
+      cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false }, bind: { dblclick: (plot, target, handler) => (event) => { this.isZoomed = false; return handler(event); } } },
+      hooks: { setSelect: [({ select }) => { if (select.width) this.isZoomed = true; }] },
       legend: { show: legend, markers: { width: 0, fill: (plot, i) => (i ? colourOf(variable(series[i - 1].tone), this) : "transparent") } },
       scales: { x: { time: true, ...(kind === "bars" ? { range: halfAStepMore } : {}) }, y: { range: (plot, low, high) => [Math.min(0, low), (high > 0 ? high * 1.06 : 0) || 1] } },
       axes: [
         { ...axis, grid: { show: false }, values: AXIS_DATES, space: 64, size: 42 },
         { ...axis, size: (plot, values) => 16 + 7 * Math.max(4, ...(values ?? []).map(({ length }) => length)), values: (plot, values) => values.map((value) => compact.format(value) + suffix) },
       ],
-      series: [{ label: "Time", value: "{YYYY}-{MM}-{DD} {HH}:{mm}" }, ...series.map((one) => this.line(one, kind, suffix))],
+      series: [{ label: "Time", value: (plot, time) => (time == null ? "" : MOMENT(new Date(time * 1000))) }, ...series.map((one) => this.line(one, kind, suffix))],
     };
   }
 
@@ -77,7 +96,7 @@ class Chart extends HTMLElement {
     return {
       label, stroke: colour, width: bars ? 0 : 2, points: { show: false },
       paths: bars ? uPlot.paths.bars({ size: [0.6, 18], radius: 0.2 }) : uPlot.paths.spline(),
-      value: (plot, value) => (value == null ? "–" : exact.format(value) + suffix),
+      value: (plot, value, i, at) => (at == null ? "" : value == null ? "–" : exact.format(value) + suffix), // no words while nobody points
       fill: bars ? colour : fill ? (plot) => gradient(plot, colour) : undefined,
     };
   }

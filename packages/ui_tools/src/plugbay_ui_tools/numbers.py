@@ -7,6 +7,7 @@ from decimal import Decimal
 
 NONE = "–"
 PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
+FLOAT_DIGITS, DECIMAL_PLACES = 16, 6  # a number of more digits and more places is no decimal of a database
 SIGNIFICANT_DIGITS = 12  # a float's noise, as in 0.1 + 0.2, begins after the fifteenth
 PLAIN_FLOATS = (1e-4, 1e15)  # outside of these a float is easier to read with an exponent
 COMPACT_FROM = 10_000  # below this the whole number is short enough
@@ -24,6 +25,8 @@ def format_number(value: object, decimals: int | None = None) -> str:
     number = read_number(value)
     if number is None:
         return str(value)
+    if isinstance(number, Decimal) and _is_float(number):
+        number = float(number)
     if isinstance(number, float):
         return _format_float(number, decimals)
     return f"{number:,.{decimals}f}" if decimals is not None else f"{number:,}"
@@ -71,6 +74,15 @@ def as_float(value: object) -> float | None:
     number = read_number(value)
     amount = math.nan if number is None else float(number)
     return amount if math.isfinite(amount) else None
+
+
+def _is_float(number: Decimal) -> bool:
+    """Whether it can only be a float that was read from text: with noise at its end, or an exponent."""
+    if not number.is_finite() or not math.isfinite(float(number)):
+        return False
+    _, digits, exponent = number.as_tuple()
+    is_noisy = len(digits) >= FLOAT_DIGITS and isinstance(exponent, int) and exponent < -DECIMAL_PLACES
+    return is_noisy or "E" in str(number)
 
 
 def _format_float(number: float, decimals: int | None) -> str:

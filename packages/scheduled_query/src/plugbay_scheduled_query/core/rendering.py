@@ -10,6 +10,9 @@ from plugbay_scheduled_query.core.numbers import format_number, number_in
 from plugbay_scheduled_query.core.result_text import PREVIEW_ROWS, read_rows
 
 
+NOISE = Decimal("1e-12")  # a share of a number that a float cannot tell from it
+
+
 @dataclass(frozen=True, slots=True)
 class Trend:
     """How a value moved against the one before: `direction` is -1, 0 or 1."""
@@ -80,7 +83,8 @@ def trend(value: Number, previous: Number | None) -> Trend | None:
         return None
     now, before = Decimal(str(value)), Decimal(str(previous))
     change = now - before
-    direction = (change > 0) - (change < 0)
+    is_noise = abs(change) <= abs(before) * NOISE  # what is kept of earlier values are floats
+    direction = 0 if is_noise else (change > 0) - (change < 0)
     if not direction:
         return Trend(0, "unchanged")
     sign = "+" if direction > 0 else "−"

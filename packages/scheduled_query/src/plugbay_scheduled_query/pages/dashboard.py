@@ -11,7 +11,8 @@ from plugbay_scheduled_query.core.rendering import count
 from plugbay_scheduled_query.core.result_text import read_rows
 from plugbay_scheduled_query.pages.charts import activity_chart
 from plugbay_scheduled_query.pages.history_view import STATUSES, HistoryView, history_view
-from plugbay_scheduled_query.pages.site import Site
+from plugbay_scheduled_query.pages.news import mark
+from plugbay_scheduled_query.pages.site import UNCHANGED, Site, has_seen
 from plugbay_scheduled_query.repository.definitions import Listing
 from plugbay_scheduled_query.repository.overview import Ran, hours_between
 
@@ -21,9 +22,9 @@ LATEST = 8
 SUGGESTED = 200  # names offered by the filter
 HOUR_S, DAY_S = 3600, 86_400
 SPANS = {
-    "24h": (timedelta(hours=24), HOUR_S),
-    "7d": (timedelta(days=7), HOUR_S),
-    "30d": (timedelta(days=30), DAY_S),
+    "24h": (timedelta(hours=24), HOUR_S, "24 hours"),
+    "7d": (timedelta(days=7), HOUR_S, "7 days"),
+    "30d": (timedelta(days=30), DAY_S, "30 days"),
 }
 
 
@@ -32,25 +33,46 @@ def dashboard_routes(site: Site) -> APIRouter:
 
     @router.get("/dashboard")
     def dashboard(request: Request) -> Response:
-        view = history_view(request.query_params)
-        context = {**activity(site, request.query_params.get("span", "")), **latest_results(site)}
-        context |= {**history(site, view), "lateness": lateness(site), "topic": "dashboard"}
-        overview = site.parts.overview
-        context |= {"slowest": overview.slowest(STANDOUTS), "most_failing": overview.most_failing(STANDOUTS)}
+        context = {**dashboard_context(site, request), **suggestions(site), "topic": "dashboard"}
         return site.page(request, "dashboard", context)
 
+    @router.get("/dashboard/live")
+    def live(request: Request) -> Response:
+        """The same once something ran; the history only while its newest page is open."""
+        if has_seen(request, seen(site)):
+            return Response(status_code=UNCHANGED)
+        return site.page(request, "dashboard_live", {**dashboard_context(site, request), "is_refresh": True})
+
     return router
+
+
+def dashboard_context(site: Site, request: Request) -> dict[str, Any]:
+    """All that changes as queries run; `seen` is read first, so that nothing in between is missed."""
+    overview = site.parts.overview
+    context = {
+        "seen": seen(site),
+        **activity(site, request.query_params.get("span", "")),
+        **latest_results(site),
+    }
+    context |= {"slowest": overview.slowest(STANDOUTS), "most_failing": overview.most_failing(STANDOUTS)}
+    return {**context, **history(site, history_view(request.query_params)), "lateness": lateness(site)}
+
+
+def seen(site: Site) -> str:
+    """Changes when something ran, when queries came or went, and with each hour of the chart."""
+    hour = int(site.parts.clock.now().timestamp()) // HOUR_S
+    return mark(site.parts.overview.newest(), hour)
 
 
 def activity(site: Site, wanted: str) -> dict[str, Any]:
     """Executions over time by status, and their totals."""
     span = wanted if wanted in SPANS else next(iter(SPANS))
-    length, step_s = SPANS[span]
+    length, step_s, words = SPANS[span]
     now = site.parts.clock.now()
     found = site.parts.overview.by_time(now - length, by_day=step_s == DAY_S)
     totals = {status: sum(counts.values()) for status, counts in found.items()}
     chart = activity_chart(found, hours_between(now - length, now, step_s))
-    return {"span": span, "spans": list(SPANS), "totals": totals, "activity": chart}
+    return {"span": span, "span_words": words, "spans": list(SPANS), "totals": totals, "activity": chart}
 
 
 def latest_results(site: Site) -> dict[str, Any]:
@@ -59,7 +81,8 @@ def latest_results(site: Site) -> dict[str, Any]:
     queries, total = site.parts.definitions.page(listing, 0, LATEST)
     latest = site.parts.glances.latest([query.id for query in queries])
     ran = [query for query in queries if query.last_executed]
-    return {"recent": [(query, in_short(latest.get(query.id))) for query in ran], "query_count": total}
+    shown = [(query, in_short(latest.get(query.id))) for query in ran]
+    return {"recent": shown, "latest_mark": mark(shown), "query_count": total}
 
 
 def in_short(latest: Any) -> dict[str, Any]:
@@ -85,17 +108,25 @@ def lateness(site: Site) -> dict[str, float] | None:
 def history(site: Site, view: HistoryView) -> dict[str, Any]:
     """A page of the history over all queries, or of the one that the filter names."""
     found, total, problem = _executions(site, view)
-    names, _ = site.parts.definitions.page(Listing(), 0, SUGGESTED)
+    if not found and total:
+        view = view.within(total, LIMIT)
+        found, total, problem = _executions(site, view)
     return {
         "view": view,
+        "is_current": view.is_current(site.parts.clock.now()),
         "ran": found,
         "total": total,
         "problem": problem or view.error,
         "pages": -(-total // LIMIT),
         "limit": LIMIT,
         "statuses": STATUSES,
-        "names": [query.name for query in names],
     }
+
+
+def suggestions(site: Site) -> dict[str, Any]:
+    """Names for the filter to offer."""
+    names, _ = site.parts.definitions.page(Listing(), 0, SUGGESTED)
+    return {"names": [query.name for query in names]}
 
 
 def _executions(site: Site, view: HistoryView) -> tuple[list[Ran], int, str]:

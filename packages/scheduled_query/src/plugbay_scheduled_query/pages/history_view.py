@@ -1,7 +1,8 @@
 """Which executions a page of history shows, as its address says. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from plugbay_scheduled_query.core.model import Status
 from plugbay_scheduled_query.core.parameters import BadParameter, Period, period
@@ -25,6 +26,14 @@ class HistoryView:
     @property
     def is_filtered(self) -> bool:
         return bool(self.wanted.status != ALL or self.date_from or self.date_to or self.query)
+
+    def within(self, total: int, limit: int) -> "HistoryView":
+        """The same, or its last page when there are fewer by now."""
+        return replace(self, page=max(1, min(self.page, -(-total // limit))))
+
+    def is_current(self, now: datetime) -> bool:
+        """Whether what happens now belongs on it; who looks back must not have rows pushed away."""
+        return self.page == 1 and (self.wanted.until is None or self.wanted.until >= now)
 
 
 def history_view(given: Mapping[str, str]) -> HistoryView:

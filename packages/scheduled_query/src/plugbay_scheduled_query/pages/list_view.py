@@ -1,11 +1,9 @@
 """Which queries a list shows, as its address says; what cannot be understood is left out. Pure."""
 
-import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.core.parameters import BadParameter, plain_integer
 from plugbay_scheduled_query.core.search import MAX_SEARCH
 from plugbay_scheduled_query.repository.definitions import Filter, Listing, Sort
@@ -57,12 +55,6 @@ def page_number(given: Mapping[str, str], name: str = "page") -> int:
         return plain_integer(name, given.get(name, "1"), maximum=MAX_PAGE)
     except BadParameter:
         return 1
-
-
-def fingerprint(queries: Iterable[Query], *more: Any) -> str:
-    """A short text that changes when anything that a list shows of its queries does."""
-    seen = [(q.id, q.version, q.running, q.last_executed, q.last_status, q.next_run_at) for q in queries]
-    return hashlib.blake2b(repr((seen, more)).encode(), digest_size=8).hexdigest()
 
 
 def _one_of(word: str, words: tuple[Any, ...]) -> Any:

@@ -6,8 +6,9 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from plugbay_scheduled_query.pages.list_view import ListView, fingerprint, list_view
-from plugbay_scheduled_query.pages.site import UNCHANGED, Site
+from plugbay_scheduled_query.pages.list_view import ListView, list_view
+from plugbay_scheduled_query.pages.news import mark, mark_of_all
+from plugbay_scheduled_query.pages.site import UNCHANGED, Site, has_seen
 
 MOST_SOURCES = 4  # shown with how full they are; the fullest first
 
@@ -23,7 +24,7 @@ def listing_routes(site: Site) -> APIRouter:
     @router.get("/rows")
     def rows(request: Request) -> Response:
         context = list_context(site, list_view(request.query_params))
-        if context["seen"] == request.query_params.get("seen"):
+        if has_seen(request, context["seen"]):
             return Response(status_code=UNCHANGED)
         return site.page(request, "list_live", {**context, "is_refresh": True})
 
@@ -42,7 +43,8 @@ def list_context(site: Site, view: ListView) -> dict[str, Any]:
         view = view.within(total)
         queries, total = definitions.page(view.listing, view.offset, view.limit)
     counts = definitions.counts() | {"running": glances.running()}
-    levels, sources = fill_levels(site), site.parts.book.all()
+    levels, sources, next_due = fill_levels(site), site.parts.book.all(), glances.next_due()
+    counters = mark(counts, next_due, [f"{name} {level.fill_then:.3f}" for name, level in levels])
     return {
         "view": view,
         "sources": sources,
@@ -51,11 +53,12 @@ def list_context(site: Site, view: ListView) -> dict[str, Any]:
         "total": total,
         "pages": -(-total // view.limit),
         "counts": counts,
-        "next_due": glances.next_due(),
+        "next_due": next_due,
         "levels": levels[:MOST_SOURCES],
         "under_way": glances.under_way([query.id for query in queries if query.running]),
         "timeout": site.parts.settings().query_timeout,
-        "seen": fingerprint(queries, total, counts, [f"{name} {c.fill:.3f}" for name, c in levels]),
+        "counters_mark": counters,
+        "seen": mark_of_all(queries, site.parts.clock.now(), total, counters),
     }
 
 

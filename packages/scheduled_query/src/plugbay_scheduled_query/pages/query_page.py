@@ -1,5 +1,6 @@
 """One query: its latest result, how it went over time, its history and its definition."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,13 +8,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from plugbay_scheduled_query.core.exposition import family_header, gauge_help, sample_line
-from plugbay_scheduled_query.core.model import Query
+from plugbay_scheduled_query.core.model import Execution, Query, Status
 from plugbay_scheduled_query.pages.charts import WEEKS, calendar, duration_chart, value_chart
 from plugbay_scheduled_query.pages.drafting import upcoming
 from plugbay_scheduled_query.pages.history_view import STATUSES, history_view
-from plugbay_scheduled_query.pages.list_view import fingerprint
+from plugbay_scheduled_query.pages.news import mark, mark_of
 from plugbay_scheduled_query.pages.result_view import shown
-from plugbay_scheduled_query.pages.site import UNCHANGED, Site
+from plugbay_scheduled_query.pages.site import UNCHANGED, Site, has_seen
 
 POINTS = 300  # executions in a chart
 HISTORY_LIMIT = 20
@@ -33,7 +34,7 @@ def query_routes(site: Site) -> APIRouter:
         """The head and the latest result; charts and history with them once something ran."""
         query = site.query(query_id)
         context = live_context(site, query)
-        if context["seen"] == request.query_params.get("seen"):
+        if has_seen(request, context["seen"]):
             return Response(status_code=UNCHANGED)
         context |= history_context(site, request, query)
         return site.page(request, "query_live", {**context, "is_refresh": True})
@@ -57,7 +58,7 @@ def live_context(site: Site, query: Query) -> dict[str, Any]:
         "durations": duration_chart(points),
         "calendar": calendar(parts.glances.days(query.id, since), today),
         "metric_text": metric_text(query),
-        "seen": fingerprint([query], query.enabled),
+        "seen": mark_of(query, parts.clock.now()),
     }
 
 
@@ -76,14 +77,26 @@ def history_context(site: Site, request: Request, query: Query) -> dict[str, Any
     """A page of the history, as the address asks for."""
     view = history_view(request.query_params)
     found, total = site.parts.histories.page(query.id, view.wanted, view.page, HISTORY_LIMIT, whole=False)
+    if not found and total:
+        view = view.within(total, HISTORY_LIMIT)
+        found, total = site.parts.histories.page(query.id, view.wanted, view.page, HISTORY_LIMIT, whole=False)
     return {
         "view": view,
+        "history_mark": mark(total, [execution.id for execution in found]),
+        "is_current": view.is_current(site.parts.clock.now()),
+        "sides": sides(found),
         "executions": found,
         "total": total,
         "pages": -(-total // HISTORY_LIMIT),
         "limit": HISTORY_LIMIT,
         "statuses": STATUSES,
     }
+
+
+def sides(executions: Sequence[Execution]) -> tuple[int | None, int | None]:
+    """The two newest executions with a result: what a comparison begins with, the older one first."""
+    good = [execution.id for execution in executions if execution.status is Status.SUCCESS]
+    return (good[1], good[0]) if len(good) > 1 else (None, None)
 
 
 def metric_text(query: Query) -> str:

@@ -11,6 +11,7 @@ from plugbay import FlashMessage, flash
 
 from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.core.parameters import BadParameter, plain_integer
+from plugbay_scheduled_query.pages.news import mark, mark_of
 from plugbay_scheduled_query.parts import Parts
 
 PREFIX = "/scheduled_query"
@@ -42,7 +43,7 @@ class Site:
         self, request: Request, name: str, context: Mapping[str, Any], status_code: int = 200
     ) -> HTMLResponse:
         """A page, or a part of one, with what all of them need."""
-        more = {"crumbs": (HOME,), "now": self.parts.clock.now(), **context}
+        more = {"crumbs": (HOME,), "now": self.parts.clock.now(), "mark": mark, "mark_of": mark_of, **context}
         template = f"scheduled_query/{name}.html.j2"
         return self.parts.host.templates.response(request, template, more, status_code)
 
@@ -77,6 +78,11 @@ def number(text: str, otherwise: str) -> int:
 def is_part(request: Request) -> bool:
     """Whether htmx asks, and wants a part of the page only."""
     return "hx-request" in request.headers
+
+
+def has_seen(request: Request, shown: str) -> bool:
+    """Whether a live part asks that shows all this already."""
+    return request.headers.get("x-seen") == shown
 
 
 def with_toasts(response: Response, *messages: FlashMessage) -> Response:

@@ -5,13 +5,16 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from plugbay_scheduled_query.pages.list_view import fingerprint, list_view
+from plugbay_scheduled_query.pages.list_view import list_view
+from plugbay_scheduled_query.pages.news import mark_of_all
 from plugbay_scheduled_query.pages.result_view import Shown, shown
-from plugbay_scheduled_query.pages.site import UNCHANGED, Site
+from plugbay_scheduled_query.pages.site import UNCHANGED, Site, has_seen
 
 LIMIT = 60
 SHORT_TEXT = 160  # characters that fit into a small card
+LONG_TEXT = 600  # characters from which on a text gets twice the height
 WIDE_COLUMNS = 4  # from so many on, a table gets twice the width
+TALL_ROWS = 3  # and from so many on, twice the height
 
 
 def widget_routes(site: Site) -> APIRouter:
@@ -26,7 +29,7 @@ def widget_routes(site: Site) -> APIRouter:
     @router.get("/widgets")
     def live(request: Request) -> Response:
         context = widgets_context(site, request)
-        if context["seen"] == request.query_params.get("seen"):
+        if has_seen(request, context["seen"]):
             return Response(status_code=UNCHANGED)
         return site.page(request, "widgets_live", context)
 
@@ -37,6 +40,9 @@ def widgets_context(site: Site, request: Request) -> dict[str, Any]:
     """A page of queries with their latest results."""
     view = list_view(request.query_params, LIMIT)
     queries, total = site.parts.definitions.page(view.listing, view.offset, view.limit)
+    if not queries and total:
+        view = view.within(total)
+        queries, total = site.parts.definitions.page(view.listing, view.offset, view.limit)
     latest = site.parts.glances.latest([query.id for query in queries])
     cards = [(query, latest.get(query.id), shown(query, latest.get(query.id))) for query in queries]
     return {
@@ -45,14 +51,16 @@ def widgets_context(site: Site, request: Request) -> dict[str, Any]:
         "total": total,
         "pages": -(-total // view.limit),
         "is_full": request.query_params.get("full") == "1",
-        "seen": fingerprint(queries, total),
+        "seen": mark_of_all(queries, site.parts.clock.now(), total),
     }
 
 
 def size(made: Shown | None) -> str:
-    """How much room a card takes: by what is in it."""
+    """How much room a card takes, by what is in it: `wide`, `tall`, both or neither."""
     if made is None or made.rendered.kind == "counter":
-        return "small"
+        return ""
     if made.rendered.kind == "raw":
-        return "small" if len(made.rendered.text) < SHORT_TEXT else "wide"
-    return "wide" if len(made.rendered.columns) >= WIDE_COLUMNS else "medium"
+        is_wide, is_tall = len(made.rendered.text) >= SHORT_TEXT, len(made.rendered.text) >= LONG_TEXT
+    else:
+        is_wide, is_tall = len(made.rendered.columns) >= WIDE_COLUMNS, len(made.rendered.rows) >= TALL_ROWS
+    return f"{'wide' if is_wide else ''} {'tall' if is_tall else ''}".strip()

@@ -65,6 +65,14 @@ class Overview:
         with self._store.connect() as connection:
             return [_ran(row) for row in connection.execute(select)], self._total(connection, wanted)
 
+    def newest(self) -> tuple[Any, ...]:
+        """What is different after each recording, deletion and creation; all of it is read from indexes."""
+        last = sa.select(sa.func.max(history.c.id)).scalar_subquery()
+        changed = sa.select(sa.func.max(states.c.changed_at)).scalar_subquery()
+        count = sa.select(sa.func.count(queries.c.id)).where(_LIVE).scalar_subquery()
+        with self._store.connect() as connection:
+            return tuple(connection.execute(sa.select(last, changed, count)).one())
+
     def by_time(self, since: datetime, by_day: bool = False) -> dict[str, dict[datetime, int]]:
         """How many executions ended how in each hour (or day): status → start of the hour → count."""
         bucket = self._bucket(by_day)
@@ -124,9 +132,8 @@ class Overview:
     def _bucket(self, by_day: bool) -> sa.ColumnElement[Any]:
         if self._store.dialect == "sqlite":
             return sa.func.substr(history.c.executed_at, 1, 10 if by_day else 13, type_=sa.String)
-        return sa.func.date_trunc(
-            "day" if by_day else "hour", history.c.executed_at, type_=sa.DateTime(timezone=True)
-        )
+        step = "day" if by_day else "hour"
+        return sa.func.date_trunc(step, history.c.executed_at, "UTC", type_=sa.DateTime(timezone=True))
 
 
 def _filtered(select: sa.Select[Any], wanted: HistoryFilter) -> sa.Select[Any]:

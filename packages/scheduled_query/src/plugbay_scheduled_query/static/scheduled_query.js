@@ -1,4 +1,4 @@
-// Keys, live parts that wait while somebody uses them, elapsed times, and the editor's comforts. All pages work without this file.
+// Keys, filters that follow, and the editor's comforts. All pages work without this file.
 const isTyping = (target) => target.closest?.("input, textarea, select, [contenteditable=true]");
 const keys = document.getElementById("keys");
 
@@ -20,22 +20,6 @@ const run = () => document.getElementById("run")?.click() ?? (document.getElemen
 const edit = () => document.getElementById("edit") && go(document.getElementById("edit").href);
 const go = (href) => { location.assign(href); return true; };
 
-// A live part is not replaced under a menu or a dialog that is open in it, nor fetched while nobody looks.
-document.addEventListener("htmx:beforeRequest", (event) => {
-  const { elt, requestConfig } = event.detail;
-  if (!elt.hasAttribute("data-live") || requestConfig.triggeringEvent) return;
-  if (document.hidden || document.querySelector("dialog[open]") || elt.querySelector(":popover-open, input:focus, select:focus, ui-table :focus")) event.preventDefault();
-});
-// Nor is a history in which somebody is choosing what to compare.
-document.addEventListener("change", ({ target }) => { if (target.type === "radio") target.closest("#history")?.setAttribute("data-touched", ""); });
-document.addEventListener("htmx:oobBeforeSwap", (event) => { if (event.detail.target.hasAttribute("data-touched")) event.preventDefault(); });
-// A refresh that fails says nothing: the next one will do; what somebody pressed speaks up.
-for (const name of ["htmx:sendError", "htmx:responseError"]) {
-  document.addEventListener(name, (event) => {
-    const { elt, xhr } = event.detail;
-    if (elt.hasAttribute("data-live") && xhr.status !== 401) event.stopImmediatePropagation(); // 401: the session ended, and the page leads to the login
-  }, { capture: true });
-}
 // What is loaded into the dialog is a question.
 document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => { if (target.id === "confirm") target.showModal(); });
 // Addresses carry only what was chosen.
@@ -54,15 +38,6 @@ document.addEventListener("input", ({ target }) => {
   clearTimeout(typing);
   typing = setTimeout(() => target.form.requestSubmit(), 300);
 });
-
-setInterval(() => {
-  for (const part of document.querySelectorAll(".sq-running[data-since]")) {
-    const seconds = Math.max(0, (Date.now() - Date.parse(part.dataset.since)) / 1000);
-    if (Number.isNaN(seconds)) continue;
-    part.querySelector("progress").value = Math.min(seconds, Number(part.dataset.limit));
-    part.querySelector(".sq-elapsed").textContent = `${Math.floor(seconds)} s`;
-  }
-}, 1000);
 
 const form = document.querySelector("form[data-unsaved]");
 if (form) {

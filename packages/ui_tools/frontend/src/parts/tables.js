@@ -20,8 +20,19 @@ class Table extends HTMLElement {
     button.addEventListener("click", () => this.sort(head));
   }
 
-  sort(head) {
-    const order = NEXT[head.getAttribute("aria-sort")];
+  // which column it is sorted by and how, for whoever puts another table in its place
+  get order() {
+    const heads = [...this.querySelectorAll("thead th")];
+    const column = heads.findIndex((head) => (head.getAttribute("aria-sort") ?? "none") !== "none");
+    return column < 0 ? undefined : { column, way: heads[column].getAttribute("aria-sort") };
+  }
+
+  set order(wanted) {
+    const head = wanted && this.querySelectorAll("thead th")[wanted.column];
+    if (head?.hasAttribute("aria-sort")) this.sort(head, wanted.way);
+  }
+
+  sort(head, order = NEXT[head.getAttribute("aria-sort")]) {
     for (const other of head.parentElement.cells) if (other.hasAttribute("aria-sort")) other.setAttribute("aria-sort", "none");
     head.setAttribute("aria-sort", order);
     this.body.append(...(order === "none" ? this.rows : this.ordered(head, order === "ascending" ? 1 : -1)));

@@ -13,11 +13,11 @@ export function relativeWords(seconds) {
   return seconds > 0 ? `${amount} ago` : `in ${amount}`;
 }
 
+// to the second within the last hour; further off, seconds would only look like the time of day
 function countdownWords(seconds) {
-  const left = Math.max(0, Math.ceil(-seconds));
-  const two = (number) => String(number).padStart(2, "0");
-  const [hours, minutes] = [Math.floor(left / 3600), Math.floor(left / 60) % 60];
-  return `${hours ? `${hours}:${two(minutes)}` : minutes}:${two(left % 60)}`;
+  const left = Math.ceil(-seconds);
+  if (left <= 0) return "now";
+  return left < 3600 ? `in ${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}` : relativeWords(seconds);
 }
 
 const shown = new Set();
