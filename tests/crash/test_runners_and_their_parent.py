@@ -181,11 +181,12 @@ def mariadb_queries(cursor: Any) -> list[Any]:
     return list(cursor.fetchall())
 
 
-def test_a_mariadb_query_ends_with_the_server(serve: Callable[..., Server], mariadb_url: str):
+@pytest.mark.parametrize("victim", ["server", "runner"])
+def test_a_mariadb_query_ends_with_whoever_asked(serve: Callable[..., Server], mariadb_url: str, victim: str):
     with mariadb.connect(mariadb_url) as connection, connection.cursor() as cursor:
         server = serve(mariadb_url, "SELECT 'orphan', SLEEP(600)")
         eventually(lambda: mariadb_queries(cursor))
-        kill(server, "server")
+        kill(server, victim)
         eventually(lambda: gone(server.runners), "a runner is left")
         eventually(lambda: mariadb_queries(cursor) == [], "the query is still there")
 

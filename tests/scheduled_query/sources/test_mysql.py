@@ -6,8 +6,9 @@ import mariadb
 import pytest
 import silent_server
 import sqlalchemy as sa
-from plugbay_scheduled_query.sources.dialects.mysql import session_settings
+from plugbay_scheduled_query.sources.dialects.mysql import open_session, session_settings
 from plugbay_scheduled_query.sources.dialects.mysql_account import grant_warnings
+from plugbay_scheduled_query.sources.dialects.session import Params
 from plugbay_scheduled_query.sources.results import Caps
 from runner_kit import Asker, eventually, target
 
@@ -367,6 +368,21 @@ def test_a_session_that_died_in_between_is_replaced_without_a_word(asker: Asker,
     session = asker.value(place, "SELECT CONNECTION_ID()")
     shop.execute(f"KILL CONNECTION {session}")
     assert asker.value(place, "SELECT CONNECTION_ID()") != session
+
+
+def test_a_session_ends_others_of_its_own_account_and_nobody_elses(
+    shop: Any, mariadb_url: str, reader_url: str
+):
+    root, other, reader = (
+        open_session(Params(target(url).params, 0, 10)) for url in (mariadb_url, mariadb_url, reader_url)
+    )
+    for session in (other, reader, other):  # the last is no longer there
+        root.end(session.number)
+    shop.execute("SELECT id FROM information_schema.processlist")
+    alive = {number for (number,) in shop.fetchall()}
+    assert (other.number in alive, reader.number in alive) == (False, True)
+    for session in (root, other, reader):
+        session.close()
 
 
 def test_the_tables_that_an_account_can_read_are_listed(asker: Asker, shop: Any, reader_url: str):

@@ -42,6 +42,7 @@ class Child:
         self.dialect: str | None = None
         self.key = ""
         self.number = 0  # of the request at hand, or of the last one
+        self.session = 0  # the number that the server gave to its session, if it goes on when we end
         self.last_used = time.monotonic()
         self._is_ready = False
         self._channel, far_channel = socket.socketpair()

@@ -66,8 +66,10 @@ class Conversation:
                 self._child.kill()
         elif kind == Kind.CONNECTING:
             self._is_connecting = True
+            self._child.session = 0
             self._deadline = time.monotonic() + self._connect_s + CANCEL_AFTER_S + KILL_AFTER_S
         elif kind == Kind.STARTED:
+            self._child.session = int(payload or 0)
             self._expect_result()
 
     def _expect_result(self) -> None:

@@ -144,6 +144,11 @@ class Executor:
             raise SourceUnavailableError(_reason(reply, request))
         return reply.end["data"]
 
+    def _end_session(self, target: Target, number: int) -> None:
+        """Have another runner end what one that is gone has left running in the database."""
+        request = RunRequest(object(), target, str(number), LOOK_LIMIT_S)
+        threading.Thread(target=self._converse, args=(_Run(), request, "end"), daemon=True).start()
+
     def _converse(self, run: _Run, request: RunRequest, ask: str) -> Reply:
         for _ in range(ATTEMPTS):
             try:
@@ -177,6 +182,8 @@ class Executor:
                 tell = log.warning if reply.error else log.info
                 reason = target.mask(reply.error or "it has grown")
                 tell("runner_replaced", dialect=target.dialect, reason=reason)
+            if not is_sound and not reply.end and child.session and ask != "end":
+                self._end_session(target, child.session)
             return reply
         finally:
             with self._lock:

@@ -110,6 +110,9 @@ class Runner:
             return {"status": "success", "data": [asdict(table) for table in session.tables()]}
         if request["ask"] == "self_test":
             return {"status": "success", "data": asdict(session.self_test())}
+        if request["ask"] == "end":
+            session.end(int(request["sql"]))
+            return {"status": "success"}
         with self._metered(session, request["timeout_s"]):
             return self._run(session, request["sql"], writer)
 
@@ -158,7 +161,7 @@ class Runner:
         except StaleSessionError:
             raise SourceError("the connection was lost as soon as it was made") from None
         self._watch.attend(session)
-        self._channel.sendall(pack(Kind.STARTED))
+        self._channel.sendall(pack(Kind.STARTED, b"%d" % session.number))
         return session
 
     def _open(self, request: dict[str, Any]) -> Session:
@@ -167,7 +170,7 @@ class Runner:
         session: Session = module.open_session(params)
         if not self._is_limited:
             self._is_limited = True
-            die_with_parent(self._parent, is_wanted=session.ends_with_client)
+            die_with_parent(self._parent, is_wanted=not session.number)
             if session.limits_address_space:
                 limit_address_space(self._memory_bytes)
             else:  # the meter comes first, but cannot look while the driver makes Python's values

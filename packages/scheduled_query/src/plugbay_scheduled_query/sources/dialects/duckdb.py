@@ -47,7 +47,7 @@ class DuckdbSession:
 
     is_watched = True
     limits_address_space = False  # DuckDB reserves far more than it uses
-    ends_with_client = True
+    number = 0
 
     def __init__(self, params: Params) -> None:
         path = Path(params.values["path"])

@@ -57,12 +57,12 @@ class MysqlSession:
 
     is_watched = False
     limits_address_space = True
-    ends_with_client = False
 
     def __init__(self, params: Params) -> None:
         self._params = params
         self._connection: Any = _connect(params, params.connect_s)
         self._connection._read_timeout = None
+        self.number = int(self._connection.thread_id())
         self._cursor: Any = None
         self._is_clean = True
         self._is_midway = False
@@ -107,8 +107,17 @@ class MysqlSession:
         return rows
 
     def cancel(self) -> None:
-        with contextlib.closing(_connect(self._params, CANCEL_LIMIT_S)) as second:
-            second.query(f"KILL QUERY {int(self._connection.thread_id())}")
+        self._kill("QUERY", self.number)
+
+    def end(self, number: int) -> None:
+        self._kill("CONNECTION", number)
+
+    def _kill(self, what: str, number: int) -> None:
+        with contextlib.closing(_connect(self._params, CANCEL_LIMIT_S)) as second, second.cursor() as cursor:
+            cursor.execute("SHOW PROCESSLIST")
+            # behind a balancer this may be another server, where the number is somebody else's
+            if any(row[0] == number and row[1] == _name(second) for row in cursor.fetchall()):
+                cursor.execute(f"KILL {what} {number}")
 
     def is_timeout(self, error: Exception) -> bool:
         return isinstance(error, pymysql.MySQLError) and bool(error.args) and error.args[0] in TIMEOUT_ERRORS
@@ -159,6 +168,10 @@ def session_settings(server: str, timeout_s: float) -> str:
     return (
         f"SESSION transaction_read_only = ON, SESSION max_execution_time = {max(1, round(timeout_s * 1000))}"
     )
+
+
+def _name(connection: Any) -> str:
+    return str(connection.user.decode())
 
 
 def _abandon(cursor: Any) -> None:

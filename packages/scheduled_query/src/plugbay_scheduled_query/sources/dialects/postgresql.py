@@ -48,7 +48,7 @@ class PostgresqlSession:
 
     is_watched = False
     limits_address_space = True
-    ends_with_client = True
+    number = 0
 
     def __init__(self, params: Params) -> None:
         self._deadline = 0.0

@@ -64,8 +64,8 @@ class Session(Protocol):
     limits_address_space: bool
     """The memory limit is put on the address space of the process."""
 
-    ends_with_client: bool
-    """The database itself ends the statement of a client that is gone."""
+    number: int
+    """What another session can end this one by; 0 where a client that is gone takes its statement along."""
 
     def begin(self, timeout_s: float) -> None:
         """Make ready for one statement: read-only, and limited in time where the server can do that."""
@@ -77,6 +77,10 @@ class Session(Protocol):
 
     def cancel(self) -> None:
         """Stop the running statement; called from another thread."""
+        ...
+
+    def end(self, number: int) -> None:
+        """End another session of this account, and its statement; asked only where sessions have numbers."""
         ...
 
     def is_timeout(self, error: Exception) -> bool:

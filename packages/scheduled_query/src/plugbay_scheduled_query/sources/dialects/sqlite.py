@@ -96,7 +96,7 @@ class SqliteSession:
 
     is_watched = False
     limits_address_space = True
-    ends_with_client = True
+    number = 0
 
     def __init__(self, params: Params) -> None:
         self._path = Path(params.values["path"])

@@ -21,7 +21,7 @@ class UnguardedSession:
 
     is_watched = True
     limits_address_space = True
-    ends_with_client = True
+    number = 0
 
     def __init__(self, params: Params) -> None:
         self._engine = _engine(params)
