@@ -69,7 +69,7 @@ class World:
 
     def settle(self) -> None:
         """Until nothing is on its way any more."""
-        until(lambda: self.engine.wait_idle(PATIENCE_S) and self.service.running == 0)
+        until(lambda: self.engine.wait_idle(PATIENCE_S) and self.service.is_at_rest)
 
     def wait_until_begun(self) -> None:
         """Until a run is in the hands of a worker."""

@@ -33,9 +33,15 @@ class Recorder:
         self._on_recorded = on_recorded
         self._waiting: deque[Finished] = deque()
         self._changed = threading.Condition()
-        self._is_closing = False
+        self._is_closing = self._is_busy = False
         self._thread = threading.Thread(target=self._work, name="scheduled-query-recorder", daemon=True)
         self._thread.start()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that was submitted is on the disk, and everybody was told."""
+        with self._changed:
+            return not (self._waiting or self._is_busy)
 
     def submit(self, finished: Finished) -> None:
         with self._changed:
@@ -55,7 +61,9 @@ class Recorder:
 
     def _next_group(self) -> list[Finished]:
         with self._changed:
+            self._is_busy = False
             self._changed.wait_for(lambda: self._waiting or self._is_closing)
+            self._is_busy = bool(self._waiting)
             return [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
 
     def _record(self, group: list[Finished]) -> None:

@@ -235,14 +235,26 @@ class Service:
         """Runs of this process between claim and record."""
         return len(self._runs)
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing runs here, and what follows the end of a run is done, too."""
+        return len(self._runs) == 0 and self._recorder.is_idle
+
     # inside
 
     def _claim(self) -> list[ClaimedRun]:
         settings = self._settings()
         if settings.interval > 0:
             return self._claims.claim_paced(settings.timezone, settings.interval)
-        room = max(BATCH, settings.max_parallel) - len(self._runs)
+        room = self._room()
         return self._claims.claim_batch(room, settings.timezone) if room > 0 else []
+
+    def _room(self) -> int:
+        """How many runs may be claimed: some wait here, so that no slot does; lanes count for themselves."""
+        settings = self._settings()
+        if settings.interval > 0:
+            return BATCH
+        return max(BATCH, 2 * settings.max_parallel) - len(self._runs)
 
     def _rest_s(self) -> float | None:
         """When a lane that something waits for has rested; for a slot nobody need wait by the clock."""
@@ -279,7 +291,7 @@ class Service:
             except Exception:
                 log.exception("after_execution_failed", query=item.finished.claimed.query_name)
             self._runs.end(item.finished.claimed.id, None if item.is_dropped else item.execution)
-        if len(self._runs) <= BATCH // 2:
+        if self._room() >= BATCH // 2:
             self.refill()
 
     def _cancel(self, run_id: int, by: str) -> None:
