@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from browser.service_world import NARROW, SLOW, SOON_MS, WIDE, World, message, row
 from browser.watching import Watch, barriers
+from browser.world import NARROW, SLOW, SOON_MS, WIDE, World, message, row
 from playwright.sync_api import BrowserContext, Dialog, Page, expect
 from plugbay_scheduled_query.core.model import Query
 

@@ -35,7 +35,7 @@ class Watch:
 
     def expect_silence(self) -> None:
         """Nothing was said, nothing was forbidden."""
-        assert self.messages == []
+        assert self.messages == [], self.messages
         assert self.violations == []
 
     def _on_console(self, message: ConsoleMessage) -> None:

@@ -1,0 +1,48 @@
+"""A running service to look at: its server, what is in it, and where things are on its pages."""
+
+import re
+from typing import Any
+
+import sqlalchemy as sa
+from playwright.sync_api import Locator, Page
+from plugbay_scheduled_query.core.model import Query
+from plugbay_scheduled_query.parts import Parts
+from plugbay_scheduled_query.tables import queries
+from plugbay_scheduled_query.workbench import Saved
+
+PASSWORD = "correct horse battery staple"
+WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 375, "height": 780}
+SOON_MS = 20_000  # parts refresh every 5 s, on a machine that may be busy
+SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1e15) SELECT COUNT(*) FROM n"
+
+
+class World:
+    """A running server with samples and a past, and what is in it."""
+
+    def __init__(self, url: str, parts: Parts) -> None:
+        self.url = url
+        self.parts = parts
+
+    def create(self, name: str, query: str = "SELECT 1 AS one", **fields: Any) -> Query:
+        given = {"name": name, "query": query, "cron_schedule": "0 0 1 1 *", "data_source": "samples"}
+        saved = self.parts.workbench.create(given | fields, "ada")
+        assert isinstance(saved, Saved), saved
+        return saved.query
+
+    def run(self, query: Query) -> None:
+        self.parts.service.run_now(query.id, "ada", 30)
+
+    def make_due(self, query: Query) -> None:
+        """The schedule's time has come."""
+        due = sa.update(queries).where(queries.c.id == query.id).values(next_run_at=self.parts.clock.now())
+        with self.parts.host.store.begin() as connection:
+            connection.execute(due)
+        self.parts.service.tick()
+
+
+def row(page: Page, query: Query) -> Locator:
+    return page.locator(f"#q-{query.id}")
+
+
+def message(page: Page, text: str | re.Pattern[str]) -> Locator:
+    return page.locator("#messages").get_by_text(text).first
