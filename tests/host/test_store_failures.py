@@ -124,3 +124,10 @@ def test_every_code_that_an_operator_must_act_on_has_a_name(code: int, name: typ
     error: Any = sqlite3.OperationalError("as SQLite words it")
     error.sqlite_errorcode = code
     assert type(sqlite_failure(error, "the store")) is name
+
+
+def test_an_error_that_may_be_logged_does_not_tell_what_was_to_be_stored(store: Store) -> None:
+    row = {"entry_key": "one", "label": "hunter2"}
+    with pytest.raises(sa.exc.IntegrityError) as refused, store.begin() as connection:
+        connection.execute(sa.insert(menu_overrides), [row, row])
+    assert "hunter2" not in str(refused.value)

@@ -174,3 +174,8 @@ def test_without_an_interval_the_way_out_is_more_at_a_time() -> None:
 def test_ten_thousand_queries_of_one_kind_are_reckoned_as_one() -> None:
     found = measure([Load("* * * * *", "UTC", 5)] * 10_000, ONE_LANE, WINTER)
     assert found.needed == pytest.approx(600_000)
+
+
+def test_a_schedule_that_cannot_be_read_needs_nothing() -> None:
+    lost = Load("* * * * *", "Mars/Olympus")
+    assert measure([lost, Load("0 * * * *", "UTC")], ONE_LANE, WINTER).needed == pytest.approx(1)

@@ -14,8 +14,8 @@ class Node:
         self._folder = data_dir / "nodes"
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.id = uuid.uuid4().hex
-        self._file = os.open(self._path(self.id), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._file, fcntl.LOCK_EX)
+        self._file = self._locked()
+        self.dead(path.stem for path in self._folder.glob("*.lock"))  # whose files go
 
     def dead(self, nodes: Iterable[str]) -> list[str]:
         """Those whose lock nobody holds."""
@@ -27,6 +27,15 @@ class Node:
             self._path(self.id).unlink()
             os.close(self._file)
 
+    def _locked(self) -> int:
+        """The file, locked and in its place: another node may just have taken it for a dead one's."""
+        while True:
+            file = os.open(self._path(self.id), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if self._path(self.id).exists():
+                return file
+            os.close(file)
+
     def _is_alive(self, node: str) -> bool:
         try:
             file = os.open(self._path(node), os.O_RDWR | os.O_CLOEXEC)
@@ -34,12 +43,12 @@ class Node:
             return False
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._path(node).unlink(missing_ok=True)  # while we hold it: nobody can lock a file that goes
+            return False
         except BlockingIOError:
             return True
         finally:
             os.close(file)
-        self._path(node).unlink(missing_ok=True)
-        return False
 
     def _path(self, node: str) -> Path:
         return self._folder / f"{node or 'nobody'}.lock"

@@ -70,8 +70,10 @@ class ScheduledQueryPlugin(BaseModule):
     def _start(self, event: Event) -> None:
         engine = self._host.get_module("task_worker").engine  # type: ignore[union-attr]
         self._assembly = assemble(self._host, engine, lambda: self.module_settings)
-        self._adopt_sources()
-        self._assembly.enter_engine()
+        try:
+            self._adopt_sources()
+        finally:  # a source that cannot be adopted now must not keep the others from being asked
+            self._assembly.enter_engine()
         if self._host.config.samples:
             samples.make_once(self.parts)
 

@@ -20,6 +20,8 @@ from plugbay_scheduled_query.core.draft import (
 from plugbay_scheduled_query.core.draft_fields import MAX_NAME
 from plugbay_scheduled_query.core.guard import Rejection, check
 from plugbay_scheduled_query.core.model import Query
+from plugbay_scheduled_query.core.schedule import BadCron
+from plugbay_scheduled_query.core.timezones import UnknownTimezone
 from plugbay_scheduled_query.repository.definitions import (
     Definitions,
     SeriesTaken,
@@ -173,6 +175,10 @@ class Workbench:
             return Refused({"monitor_metric_config": message})
         except SourceGone:
             return Refused({"data_source": GONE})
+        except BadCron as error:
+            return Refused({"cron_schedule": str(error)})
+        except UnknownTimezone as error:  # stored when the machine still knew it
+            return Refused({"timezone": str(error)})
 
     def _saved(self, query: Query, changed: tuple[str, ...], by: str | None) -> Saved:
         log.info("saved", query=query.name, id=query.id, version=query.version, by=by)

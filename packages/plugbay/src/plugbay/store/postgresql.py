@@ -31,6 +31,7 @@ def open_postgresql(url: sa.URL) -> tuple[sa.Engine, sa.Engine]:
         max_overflow=CONNECTIONS_MOST - CONNECTIONS_KEPT,
         pool_timeout=WAIT_S,
         pool_pre_ping=True,
+        hide_parameters=True,  # what is stored may be secret, and an error is logged
     )
     name_failures(engine)
     return engine, engine.execution_options(postgresql_readonly=True)

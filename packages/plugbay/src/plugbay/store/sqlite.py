@@ -74,7 +74,8 @@ def _ask(path: Path, pragma: str) -> str:
 def _engine(url: sa.URL, **pool: int) -> sa.Engine:
     # isolation_level=None: the driver begins nothing by itself, so DDL is part of a transaction like all else
     arguments = {"isolation_level": None, "timeout": WAIT_S}
-    engine = sa.create_engine(url, connect_args=arguments, pool_timeout=WAIT_S, **pool)
+    # what is stored may be secret, and an error is logged: without the values
+    engine = sa.create_engine(url, connect_args=arguments, pool_timeout=WAIT_S, hide_parameters=True, **pool)
     name_failures(engine)
     return engine
 

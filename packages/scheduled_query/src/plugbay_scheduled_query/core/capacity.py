@@ -71,13 +71,20 @@ def measure(loads: Iterable[Load], pace: Pace, at: datetime) -> Capacity:
     hours = [0.0] * HOURS
     busy_s = 0.0
     for load, count in Counter(loads).items():
-        starts = starts_by_hour(load.cron_schedule, load.timezone, at)
+        starts = _starts(load, at)
         hours = [total + count * n for total, n in zip(hours, starts, strict=True)]
         busy_s += count * sum(starts) * (load.duration_ms or 0) / 1000
     total = sum(hours)
     busiest = max(range(HOURS), key=hours.__getitem__)
     possible = pace.starts_per_hour(busy_s / total if total else 0.0)
     return Capacity(total / HOURS, possible, busiest, hours[busiest])
+
+
+def _starts(load: Load, at: datetime) -> tuple[float, ...]:
+    try:
+        return starts_by_hour(load.cron_schedule, load.timezone, at)
+    except ValueError:  # a zone that left the machine: such a query does not run
+        return (0.0,) * HOURS
 
 
 def warning(data_source: str, capacity: Capacity, pace: Pace) -> str | None:
