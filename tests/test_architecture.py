@@ -128,7 +128,7 @@ LAYERS_OF_THE_HOST = [
         "health",
         "static_files",
     },
-    {"plugin", "records", "rotation", "route_table", "templating", "auth"},
+    {"plugin", "records", "rotation", "route_table", "templating", "auth", "visits"},
     {"activation", "module_manager", "following", "restart", "home", "scaffold"},
     {"plugin_service"},
     {"admin"},

@@ -18,10 +18,12 @@ from plugbay.module_fields import check_class, check_module
 from plugbay.plugin import Plugin, PluginState
 from plugbay.route_table import Contribution, RouteTable
 from plugbay.settings import load_settings
+from plugbay.visits import Visits
 
 if TYPE_CHECKING:
     from plugbay.host import Plugbay
 
+LEAVE_LIMIT_S = 5.0  # for requests to a plugin's pages that are still being answered when it goes
 UNLOAD_LIMIT_S = 30.0  # three times what an orderly plugin takes to let its running work end
 
 log = get_logger(__name__)
@@ -49,7 +51,7 @@ class Activation:
         """Settings, tables, `on_load`, contributions; on failure nothing of it remains."""
         with self._contained(plugin, "on_load"):
             assert plugin.module_class
-            plugin.module = plugin.module_class()
+            plugin.module, plugin.visits = plugin.module_class(), Visits()
             self.load_settings(plugin)
             self._migrate(plugin)
             plugin.module.on_load()
@@ -65,14 +67,14 @@ class Activation:
         return plugin.module is not None
 
     def unload(self, plugin: Plugin, state: PluginState = PluginState.FOUND) -> None:
-        """Takes back all that the plugin contributed; safe to call in any state."""
+        """Takes back all that the plugin contributed, its routes first; safe to call in any state."""
+        if plugin.module:
+            self._close_routes(plugin)
         left_behind = self._say_goodbye(plugin) if plugin.module and plugin.is_loaded else ""
-        plugin.settle(
-            state, left_behind
-        )  # first: a page under way must not meet a loaded plugin without its module
+        # first: a page under way must not meet a loaded plugin without its module
+        plugin.settle(state, left_behind)
         if plugin.module:
             self._host.remove_owner(plugin.name)
-            self._routes.replace([item for item in self._routes.contributions if item.owner != plugin.name])
         plugin.module = None
         unimport_plugin(plugin.source)
 
@@ -113,7 +115,16 @@ class Activation:
             return None
         url = plugin.module.module_mount_url
         prefix = f"/{plugin.name}" if url is None else url.rstrip("/")
-        return self._host.guarded(plugin.name, plugin.module.module_router, prefix)
+        return self._host.guarded(plugin.name, plugin.module.module_router, prefix, plugin.visits)
+
+    def open_routes(self, plugin: Plugin) -> None:
+        """Lets visitors in: the last step, when the plugin is complete."""
+        self._routes.serve(plugin.name)
+
+    def _close_routes(self, plugin: Plugin) -> None:
+        self._routes.remove_owner(plugin.name)
+        if not plugin.visits.close(LEAVE_LIMIT_S):
+            log.warning("requests_left_behind", plugin=plugin.name, seconds=LEAVE_LIMIT_S)
 
     def _meet_requirements(self, plugin: Plugin) -> None:
         if plugin.source.folder is None:
@@ -146,8 +157,7 @@ class Activation:
         if static.is_dir():
             self._host.static.add(plugin.name, static)
         if contribution := self.contribution(plugin):
-            self._routes.check(contribution)
-            self._routes.replace([*self._routes.contributions, contribution])
+            self._routes.announce(contribution)
         if module.module_menu_name and module.module_menu_type in MENU_TYPES:
             self._host.menu.add(
                 plugin.name,

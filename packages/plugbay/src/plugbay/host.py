@@ -141,9 +141,9 @@ class Plugbay:
         """Serves a router behind the login, beside the host's own."""
         self._routes.replace([*self._routes.contributions, self.guarded(owner, router)])
 
-    def guarded(self, owner: str, router: APIRouter, prefix: str = "") -> Contribution:
-        """A router behind the login."""
-        return self._contribution(owner, router, prefix, self._guard)
+    def guarded(self, owner: str, router: APIRouter, prefix: str = "", *gates: Any) -> Contribution:
+        """A router behind the login, and behind further gates if there are any."""
+        return self._contribution(owner, router, prefix, self._guard, *gates)
 
     def remove_owner(self, owner: str) -> None:
         """Takes back what an owner added to any of the tables."""
@@ -176,8 +176,9 @@ class Plugbay:
             *(self._contribution("plugbay", router, "", self._guard) for router in private),
         ]
 
-    def _contribution(self, owner: str, router: APIRouter, prefix: str, gate: Any) -> Contribution:
-        return Contribution(owner, router, prefix, [Depends(gate)], bool(self.config.include_in_schema))
+    def _contribution(self, owner: str, router: APIRouter, prefix: str, *gates: Any) -> Contribution:
+        is_shown = bool(self.config.include_in_schema)
+        return Contribution(owner, router, prefix, [Depends(gate) for gate in gates], is_shown)
 
     def _page_context(self, request: Request) -> dict[str, Any]:
         """What every page needs."""

@@ -305,6 +305,7 @@ class ModuleManager:
                 self._activation.unload(plugin)
                 self._activation.refuse(plugin, reason)
             elif plugin in arrivals and self._activation.call_hook(plugin, "on_load_complete"):
+                self._activation.open_routes(plugin)
                 log.info("plugin_loaded", plugin=plugin.name, version=plugin.version)
                 self._host.events.emit_lifecycle("plugin_loaded", name=plugin.name, version=plugin.version)
         self._host.templates.set_loaders(self.get_template_loaders())

@@ -10,6 +10,7 @@ from plugbay.base_module import BaseModule
 from plugbay.discovery import PluginSource
 from plugbay.load_order import Candidate
 from plugbay.settings import LoadedSettings
+from plugbay.visits import Visits
 
 
 class PluginState(StrEnum):
@@ -39,6 +40,8 @@ class Plugin:
     settings: LoadedSettings | None = None
     stored_settings: dict[str, Any] = field(default_factory=dict)
     """What the store had when the settings were last read."""
+    visits: Visits = field(default_factory=Visits)
+    """The requests that its routes are answering."""
     load_number: int = 0
     """Its place in the order of loading."""
     missing: list[str] = field(default_factory=list)

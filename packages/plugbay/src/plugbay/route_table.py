@@ -39,6 +39,7 @@ class RouteTable:
     def __init__(self, app: FastAPI) -> None:
         self._app = app
         self._block = _Block()
+        self._announced: list[Contribution] = []
         self._shelves: dict[int, tuple[Contribution, list[BaseRoute]]] = {}
 
     @property
@@ -47,14 +48,32 @@ class RouteTable:
 
     def of_owner(self, owner: str) -> list[RouteContext]:
         """The routes that an owner contributed, with their full paths."""
-        routers = [item for item in self._block.contributions if item.owner == owner]
+        routers = [item for item in self._known() if item.owner == owner]
         return [route for item in routers for route in iter_route_contexts(self._included(item))]
+
+    def announce(self, contribution: Contribution) -> None:
+        """Keeps the place of a router that is served later; refuses one that clashes."""
+        self.check(contribution)
+        self._announced = [*self._announced, contribution]
+
+    def serve(self, owner: str) -> None:
+        """Opens what an owner announced."""
+        ready = [item for item in self._announced if item.owner == owner]
+        if ready:
+            self._announced = [item for item in self._announced if item.owner != owner]
+            self.replace([*(item for item in self.contributions if item.owner != owner), *ready])
+
+    def remove_owner(self, owner: str) -> None:
+        """Takes back all that an owner contributed or announced."""
+        self._announced = [item for item in self._announced if item.owner != owner]
+        self.replace([item for item in self.contributions if item.owner != owner])
 
     def replace(self, contributions: Sequence[Contribution]) -> None:
         """Serves exactly these from now on; requests under way are not disturbed."""
         # FastAPI keeps what was included in a cached tree: only a fresh block forgets the old one
         fresh = [route for item in contributions for route in self._included(item)]
-        self._shelves = {id(item): self._shelves[id(item)] for item in contributions}
+        kept = [*contributions, *self._announced]
+        self._shelves = {id(item): (item, self._included(item)) for item in kept}
         self._swap(_Block(list(contributions), fresh))
         self._app.openapi_schema = None
 
@@ -67,13 +86,16 @@ class RouteTable:
     def check(self, contribution: Contribution) -> None:
         """Refuses a router with a route that cannot be guarded, or that is already taken."""
         taken = [("the application", route) for route in self._application_routes()]
-        taken += [(item.owner, route) for item in self._block.contributions for route in self._included(item)]
+        taken += [(item.owner, route) for item in self._known() for route in self._included(item)]
         for route in iter_route_contexts(self._included(contribution)):
             _refuse_unguarded(route)
             for owner, other in taken:
                 for method in _methods_taken(other, route):
                     shown = f"{method} {route.path}"
                     raise PluginRefused(reason=f"its route {shown} is already taken by {owner}")
+
+    def _known(self) -> list[Contribution]:
+        return [*self._block.contributions, *self._announced]
 
     def _application_routes(self) -> list[BaseRoute]:
         ours = set(map(id, self._block.routes))

@@ -11,6 +11,7 @@ from plugbay.auth.user import User
 OURS = "plugbay_ours"  # the request goes to a route of host or plugins
 USER = "plugbay_user"
 NONCE = "nonce"  # lets the page's own <style> elements through the Content-Security-Policy
+LEAVE = "plugbay_leave"  # what is to be called when the request is over
 ANSWER = "plugbay_answer"  # a response that takes the place of the one on its way
 
 

@@ -6,7 +6,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from plugbay.auth.body_limit import LimitedBody
 from plugbay.auth.guard import guard_of
 from plugbay.auth.markers import dependencies_of, open_to_all
-from plugbay.auth.marks import ANSWER, OURS, claim, state_of
+from plugbay.auth.marks import ANSWER, LEAVE, OURS, claim, state_of
 from plugbay.auth.security_headers import with_security
 
 
@@ -25,7 +25,11 @@ class SecurityMiddleware:
         if self._whole:
             claim(scope)
         exchange = _Exchange(scope, receive, send, self._form_action)
-        await self._app(scope, exchange.receive, exchange.send)
+        try:
+            await self._app(scope, exchange.receive, exchange.send)
+        finally:
+            if leave := state_of(scope).pop(LEAVE, None):
+                leave()
 
 
 class _Exchange:
