@@ -22,6 +22,7 @@ from plugbay_scheduled_query.repository.history_rows import HistoryReader
 from plugbay_scheduled_query.repository.housekeeping import Housekeeping
 from plugbay_scheduled_query.repository.overview import Overview
 from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
+from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.samples import Samples
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.running import Running
@@ -46,6 +47,7 @@ class Assembly:
     parts: Parts
     engine: Any
     housekeeping: Housekeeping
+    retiming: Retiming
     notifications: Notifications
     health: HealthMetrics
 
@@ -144,6 +146,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         parts=parts,
         engine=engine,
         housekeeping=Housekeeping(store, clock),
+        retiming=Retiming(store, clock),
         notifications=notifications,
         health=HealthMetrics(store, clock, settings, reports, notifications),
     )

@@ -71,7 +71,7 @@ class ScheduledQueryPlugin(BaseModule):
         engine = self._host.get_module("task_worker").engine  # type: ignore[union-attr]
         self._assembly = assemble(self._host, engine, lambda: self.module_settings)
         try:
-            self._adopt_sources()
+            self._follow_settings()
         finally:  # a source that cannot be adopted now must not keep the others from being asked
             self._assembly.enter_engine()
         if self._host.config.samples:
@@ -79,10 +79,12 @@ class ScheduledQueryPlugin(BaseModule):
 
     def _when_settings_changed(self, event: Event) -> None:
         if event.data["name"] == OWNER and self._assembly:
-            self._adopt_sources()
+            self._follow_settings()
 
-    def _adopt_sources(self) -> None:
+    def _follow_settings(self) -> None:
+        assert self._assembly
         self.parts.book.adopt(self.module_settings.named_sources())
+        self._assembly.retiming.follow(self.module_settings.timezone)
 
     def _stop(self, grace_s: float) -> None:
         # the task worker, which was told before us, has given what runs its time

@@ -1,0 +1,70 @@
+"""Schedules without a time zone of their own follow the setting: another zone, another next time."""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from plugbay import Clock, Store, get_logger
+
+from plugbay_scheduled_query.core.schedule import next_run
+from plugbay_scheduled_query.repository.rows import Row
+from plugbay_scheduled_query.tables import marks, queries
+
+MARK = "timezone:"  # in the table of marks, before the zone that all next times go by
+STEP = 500  # definitions in one transaction
+
+_STEP = (
+    sa.select(queries.c.id, queries.c.cron_schedule, queries.c.last_due_at)
+    .where(queries.c.id > sa.bindparam("last"), queries.c.timezone.is_(None))
+    .where(queries.c.next_run_at > sa.bindparam("now"))  # what is due stays due
+    .order_by(queries.c.id)
+    .limit(STEP)
+    .with_for_update()
+)
+_MOVE = (
+    sa.update(queries).where(queries.c.id == sa.bindparam("b_id")).values(next_run_at=sa.bindparam("b_next"))
+)
+_IS_MARK = marks.c.name.startswith(MARK, autoescape=True)
+
+log = get_logger(__name__)
+
+
+class Retiming:
+    """Works next times out anew, once for each change of the setting, in whichever process sees it first."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def follow(self, timezone: str) -> None:
+        """Brings all next times to the zone of the setting, unless they go by it already."""
+        with self._store.connect() as connection:
+            known = connection.scalars(sa.select(marks.c.name).where(_IS_MARK)).all()
+        if known == [MARK + timezone]:
+            return
+        if known:
+            log.info("schedules_retimed", queries=self._retime(timezone), timezone=timezone)
+        self._remember(timezone)
+
+    def _retime(self, timezone: str) -> int:
+        last, count, now = 0, 0, self._clock.now()
+        while True:
+            with self._store.begin() as connection:
+                rows = connection.execute(_STEP, {"last": last, "now": now}).all()
+                if rows:
+                    connection.execute(_MOVE, [_move(row, timezone, now) for row in rows])
+            count += len(rows)
+            if len(rows) < STEP:
+                return count
+            last = rows[-1].id
+
+    def _remember(self, timezone: str) -> None:
+        mark = self._store.insert(marks).values(name=MARK + timezone, at=self._clock.now())
+        with self._store.begin() as connection:
+            connection.execute(sa.delete(marks).where(_IS_MARK))
+            connection.execute(mark.on_conflict_do_nothing())
+
+
+def _move(row: Row, timezone: str, now: datetime) -> dict[str, Any]:
+    after = max(now, row.last_due_at or now)
+    return {"b_id": row.id, "b_next": next_run(row.cron_schedule, timezone, after)}
