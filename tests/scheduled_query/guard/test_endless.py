@@ -69,6 +69,24 @@ def test_a_number_is_read_however_it_is_written(number: str) -> None:
     assert rule(f"SELECT repeat('x', {number})") == "endless"
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT strpos(repeat('a', 9000000), 'b' || repeat('a', 4500000))",
+        "SELECT repeat('a', 1000 * 2000)",
+        "SELECT repeat(repeat('a', 2000), 1000)",
+        "SELECT repeat((lpad('a', 200000))::text, 10)",
+    ],
+)
+def test_no_text_is_made_that_a_function_could_be_lost_in(sql: str) -> None:
+    """PostgreSQL cannot stop strpos, replace or translate while they are at work."""
+    assert rule(sql) == "endless"
+
+
+def test_a_text_of_some_length_may_be_made() -> None:
+    assert rule("SELECT repeat(repeat('ab', 10), 10 * 10), repeat(name, 3), lpad('x', -5) FROM t") is None
+
+
 def test_a_long_series_with_long_steps_is_short() -> None:
     assert rule("SELECT * FROM generate_series(0, 1000000000, 1000000)") is None
     assert rule("SELECT * FROM generate_series(0, 1000000000, 2)") == "endless"

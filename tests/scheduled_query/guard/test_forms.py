@@ -76,6 +76,8 @@ def test_postgresql_shows_nothing_else(sql: str) -> None:
         "SHOW INDEX IN t IN a",
         "SHOW CREATE TABLE a.t",
         "SHOW GLOBAL STATUS LIKE 'x'",
+        "SHOW GLOBAL STATUS WHERE Variable_name IN ('x', 'y') AND Value > 1",
+        "SHOW TABLES FROM a WHERE lower(b) = (SELECT max(c) FROM d)",
         "SHOW ENGINE INNODB STATUS",
         "SHOW ALL SLAVES STATUS",
         "DESC t",
@@ -95,7 +97,7 @@ def test_mysql_shows_schema_and_state(sql: str) -> None:
         "SHOW EVIL",
         "SHOW BINLOG EVENTS",
         "SHOW CREATE USER x",
-        "SHOW TABLES WHERE sleep(1)",
+        "SHOW WHERE 1",
         "SHOW TABLES LIKE sleep(1)",
         "SHOW TABLES FROM (SELECT 1)",
         "SHOW CREATE TABLE t u",
@@ -193,3 +195,18 @@ def test_a_second_statement_behind_a_look_is_refused() -> None:
 def test_databases_that_are_not_known_show_nothing() -> None:
     assert verdict("SHOW TABLES", "oracle") == "not_a_query"
     assert verdict("EXPLAIN SELECT 1", "mssql") == "not_a_query"
+
+
+@pytest.mark.parametrize(
+    ("condition", "rule"),
+    [
+        ("sleep(1)", "function"),
+        ("evil(1)", "function"),
+        ("a = (SELECT 1 INTO OUTFILE 'x')", "into"),
+        ("a = (SELECT authentication_string FROM mysql.user)", "table"),
+        ("a = (SELECT b FROM c FOR UPDATE)", "lock"),
+        ("@a := 1", "variable"),
+    ],
+)
+def test_the_condition_of_a_show_is_judged_like_that_of_a_query(condition: str, rule: str) -> None:
+    assert verdict(f"SHOW TABLES WHERE {condition}", "mysql") == rule

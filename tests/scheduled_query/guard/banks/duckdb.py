@@ -290,6 +290,8 @@ LEGITIMATE = [
     "SELECT id FROM orders EXCEPT SELECT 1",
     "SELECT id FROM orders WHERE id IN (SELECT id FROM open_orders) AND EXISTS (SELECT 1) AND amount > ALL (SELECT 0) AND 'open' = ANY (SELECT status FROM orders)",
     "PIVOT orders ON status USING sum(amount) GROUP BY customer_id",
+    "PIVOT orders ON status USING sum(amount) AS s, count(*) AS n GROUP BY customer_id ORDER BY customer_id LIMIT 3",
+    "SELECT status, grouping_id(status) FROM orders GROUP BY CUBE (status)",
     "SELECT * FROM (PIVOT orders ON status USING count(*))",
     "UNPIVOT (SELECT id, customer_id FROM orders) ON id, customer_id INTO NAME k VALUE v",
     "FROM (DESCRIBE orders)",

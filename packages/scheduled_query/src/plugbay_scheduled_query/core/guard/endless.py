@@ -14,7 +14,8 @@ from .syntax import SyntaxTree
 from .tokens import Kind, Token
 from .verdict import Rejection
 
-LARGEST = 10_000_000  # characters of one value, or rows of one series; ten times what is sensible
+LARGEST = 10_000_000  # rows of one series; ten times what is sensible
+LONGEST = 1_000_000  # characters or items of one value: a function at work on more cannot always be stopped
 
 # Which argument of a function says how large its result is.
 _SIZE_ARGUMENT = {
@@ -81,20 +82,36 @@ def _repeats_all(branch: exp.Expr, name: str, plain: PlainText) -> bool:
 
 
 def _reject_size(call: exp.Func) -> Rejection | None:
-    name = call.name.lower().removeprefix(CALL_PREFIX) if isinstance(call, exp.Anonymous) else ""
-    arguments = call.expressions
+    name, arguments = _call(call)
+    most = LARGEST if name in _SERIES else LONGEST
     size = _series_length(arguments) if name in _SERIES else _size(name, arguments)
-    if name == "array_fill" and len(arguments) > 1:  # the second argument lists the lengths
-        size = prod(_number(literal) or 1 for literal in arguments[1].find_all(exp.Literal))
-    if size is None or size <= LARGEST:
+    if size is None or size <= most:
         return None
-    reason = f"{name} is asked for {size:,.0f} items at once; at most {LARGEST:,} are allowed."
+    reason = f"{name} is asked for {size:,.0f} items at once; at most {most:,} are allowed."
     return Rejection("endless", reason, name)
 
 
 def _size(name: str, arguments: list[exp.Expr]) -> float | None:
+    """How long one value is, as far as it is written down; a text in a text multiplies."""
+    if name == "array_fill" and len(arguments) > 1:  # the second argument lists the lengths
+        return prod(_number(literal) or 1 for literal in arguments[1].find_all(exp.Literal))
     place = _SIZE_ARGUMENT.get(name)
-    return None if place is None or place >= len(arguments) or not arguments else _number(arguments[place])
+    if place is None or place >= len(arguments) or not arguments:
+        return None
+    size = _number(arguments[place])
+    return size * _inner_size(arguments[0]) if size is not None and name == "repeat" else size
+
+
+def _inner_size(argument: exp.Expr) -> float:
+    while isinstance(argument, exp.Paren | exp.Cast):
+        argument = argument.this
+    name, arguments = _call(argument)
+    return max(1.0, _size(name, arguments) or 1.0)
+
+
+def _call(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
+    name = node.name.lower().removeprefix(CALL_PREFIX) if isinstance(node, exp.Anonymous) else ""
+    return name, node.expressions
 
 
 def _series_length(arguments: list[exp.Expr]) -> float | None:
@@ -114,6 +131,9 @@ def _number(node: exp.Expr) -> float | None:
     while isinstance(node, exp.Paren | exp.Neg | exp.Cast):
         sign = -sign if isinstance(node, exp.Neg) else sign
         node = node.this
+    if isinstance(node, exp.Mul):
+        one, other = _number(node.this), _number(node.expression)
+        return None if one is None or other is None else sign * one * other
     if not isinstance(node, exp.Literal) or node.is_string:
         return None
     return sign * float(node.name)

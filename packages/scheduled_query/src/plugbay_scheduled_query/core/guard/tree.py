@@ -27,7 +27,7 @@ def reject_tree(
         _reject_root(root)
         or _reject_nodes(tree)
         or _reject_laterals(tree)
-        or _reject_words_called(tree, harmless | unknowns.keys())
+        or _reject_words_called(tree, harmless | unknowns.keys() | {"all"})  # a <> ALL (ARRAY[…])
         or _reject_unknown(tree, plain, unknowns)
         or _reject_tables(tree, plain, table_rule)
     )

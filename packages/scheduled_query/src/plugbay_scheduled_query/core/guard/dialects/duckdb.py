@@ -13,7 +13,7 @@ from ..lexis import (
     PLAIN_STRING,
     lexis,
 )
-from ..tokens import Token
+from ..tokens import Kind, Token
 from ..verdict import Rejection
 from ..words import words
 from . import Dialect
@@ -85,7 +85,27 @@ def _as_query(looking: Token, rest: list[Token]) -> list[Token]:
 
 
 def _rewrite(tokens: list[Token]) -> list[Token]:
-    """`FROM (DESCRIBE x)` and `TABLE x` look at x as `FROM x` does, but are other things to the parser."""
+    """What the parser takes for other things than they are, in words that it knows."""
+    return (
+        _with_tail_outside(tokens) if tokens[0].word in ("PIVOT", "UNPIVOT") else _with_looks_as_from(tokens)
+    )
+
+
+def _with_tail_outside(tokens: list[Token]) -> list[Token]:
+    """`PIVOT … ORDER BY …` as `FROM (PIVOT …) ORDER BY …`."""
+    depth = 0
+    for place, token in enumerate(tokens):
+        depth += token.is_mark("(") - token.is_mark(")")
+        if depth == 0 and token.word in ("ORDER", "LIMIT", "OFFSET"):
+            first = tokens[0]
+            opening, closing = (Token(Kind.MARK, mark, first.start) for mark in "()")
+            inside = _with_looks_as_from(tokens[:place])
+            return [first._replace(value="FROM"), opening, *inside, closing, *tokens[place:]]
+    return _with_looks_as_from(tokens)
+
+
+def _with_looks_as_from(tokens: list[Token]) -> list[Token]:
+    """`FROM (DESCRIBE x)` and `TABLE x` look at x as `FROM x` does."""
     rewritten: list[Token] = []
     for index, token in enumerate(tokens):
         opens = index > 0 and tokens[index - 1].is_mark("(") and index + 1 < len(tokens)

@@ -2,6 +2,7 @@
 
 from ..forms import Form, explain, is_dotted_name, refused
 from ..functions.mysql import MYSQL as FUNCTIONS
+from ..json_clauses import without_json_clauses
 from ..lexis import (
     BACKSLASH_STRING,
     BACKTICKED,
@@ -42,7 +43,7 @@ _READINGS = (
 _EXPLAIN_WORDS = words("EXTENDED PARTITIONS ANALYZE")
 _QUERY_BEGINNINGS = frozenset({"SELECT", "WITH", "VALUES"})  # ANALYZE TABLE writes statistics
 
-# SHOW …, one kind a line or between bars; each may be followed by FROM or IN names, and by LIKE 'pattern'.
+# SHOW …, one kind a line or between bars; each may be followed by FROM or IN names, and by LIKE 'pattern' or WHERE.
 _SHOWS = frozenset(
     kind.strip()
     for line in """
@@ -96,15 +97,24 @@ def _without_column(tokens: list[Token]) -> list[Token]:
 
 
 def _show(tokens: list[Token]) -> Form | Rejection:
+    where = next((place for place, token in enumerate(tokens) if token.word == "WHERE"), len(tokens))
     for length in range(_LONGEST_SHOW, 0, -1):
         words = " ".join(token.word for token in tokens[1 : 1 + length])
-        if words in _SHOWS and _is_show_tail(tokens[1 + length :], "CREATE" in words):
-            return Form("show")
+        if words in _SHOWS and _is_show_tail(tokens[1 + length : where], "CREATE" in words):
+            return Form("show", _as_query(tokens[where:]))
     return refused(tokens)
 
 
+def _as_query(condition: list[Token]) -> list[Token] | None:
+    """The condition of `SHOW … WHERE condition` in a query that holds nothing else."""
+    if not condition:
+        return None
+    start = condition[0].start
+    return [Token(Kind.WORD, "SELECT", start), Token(Kind.NUMBER, "1", start), *condition]
+
+
 def _is_show_tail(tokens: list[Token], names_one: bool) -> bool:
-    """The rest of SHOW: a name after SHOW CREATE …, else FROM and IN with names, then LIKE 'pattern'."""
+    """The rest of SHOW: a name after SHOW CREATE …, else FROM and IN with names, then LIKE 'pattern'; WHERE is cut off before."""
     if names_one:
         return is_dotted_name(tokens)
     if len(tokens) >= 2 and tokens[-2].word == "LIKE" and tokens[-1].kind is Kind.STRING:
@@ -139,4 +149,5 @@ MYSQL = Dialect(
     quote="`",
     doubtful='\\"',
     refused_texts=("/*!", "/*M!"),
+    rewrite=without_json_clauses,
 )

@@ -2,6 +2,7 @@
 
 from ..forms import Form, explain, is_dotted_name, refused
 from ..functions.postgresql import POSTGRESQL as FUNCTIONS
+from ..json_clauses import without_json_clauses
 from ..lexis import BACKSLASH_STRING, DOLLAR_QUOTED, DOUBLE_QUOTED, LINE_COMMENT, PLAIN_STRING, Lexis, lexis
 from ..tokens import Token
 from ..verdict import Rejection
@@ -69,4 +70,12 @@ def _table_rule(parts: tuple[str, ...], is_call: bool) -> str | None:
     return _CLOSED_TABLES.get(parts[-1])
 
 
-POSTGRESQL = Dialect("postgres", _READINGS, FUNCTIONS, _recognise, _table_rule, calls_by_dot=True)
+POSTGRESQL = Dialect(
+    "postgres",
+    _READINGS,
+    FUNCTIONS,
+    _recognise,
+    _table_rule,
+    calls_by_dot=True,
+    rewrite=without_json_clauses,
+)
