@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 
 from plugbay.auth.marks import USER, claim, state_of
-from plugbay.auth.paths import is_machine_path, root_path
+from plugbay.auth.paths import is_machine_path, login_url_back, root_path
 from plugbay.config import HostConfig, load_config
 from plugbay.errors import StoreError
 from plugbay.host import Plugbay
@@ -95,8 +95,9 @@ def _error_page(
     host: Plugbay, request: Request, status: int, detail: str, headers: dict[str, str] | None = None
 ) -> Response:
     claim(request.scope)
-    told = "" if detail == HTTPStatus(status).phrase else detail
-    context = {"status_code": status, "message": told}
+    has_own_words = status == 401 or detail == HTTPStatus(status).phrase
+    told = "" if has_own_words else detail
+    context = {"status_code": status, "message": told, "login_url": login_url_back(request)}
     response = host.templates.response(request, "plugbay/error.html.j2", context, status)
     response.headers.update(headers or {})
     return response

@@ -46,6 +46,7 @@ class SqlEditor extends HTMLElement {
     if (this.area.classList.contains("is-invalid")) this.view.dom.classList.add("is-invalid");
     this.area.hidden = true;
     this.area.after(this.view.dom);
+    this.area.addEventListener("change", () => this.take()); // a script put another text into the field
     this.querySelector("[data-format]")?.addEventListener("click", () => this.format());
     for (const label of this.area.labels) label.addEventListener("click", () => this.view.focus());
     this.followSource();
@@ -98,6 +99,11 @@ class SqlEditor extends HTMLElement {
   store() {
     this.area.value = this.view.state.doc.toString();
     this.area.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  take() {
+    const text = this.area.value;
+    if (this.view && text !== this.view.state.doc.toString()) this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
   }
 
   // The form's select of sources tells dialect and schema: <option data-dialect="…" data-schema-url="…">

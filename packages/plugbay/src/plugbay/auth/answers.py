@@ -6,15 +6,17 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from plugbay.auth.marks import ANSWER, claim
+from plugbay.auth.paths import is_machine_path
 
 BEARER = 'Bearer realm="Plugbay"'
 BASIC = 'Basic realm="Plugbay", charset="UTF-8"'
 
 
 def unauthorized(request: HTTPConnection) -> HTTPException:
-    # offered to a page's script, Basic would make the browser ask for a password in a box of its own
+    # offered to a page's form or script, Basic would make the browser ask for a password in a box of its own
     by_script = request.headers.get("sec-fetch-mode", "navigate") != "navigate"
-    offered = BEARER if by_script else f"{BEARER}, {BASIC}"
+    is_for_programs = is_machine_path(request.scope) and not by_script
+    offered = f"{BEARER}, {BASIC}" if is_for_programs else BEARER
     return HTTPException(401, "Authentication is required.", {"WWW-Authenticate": offered})
 
 

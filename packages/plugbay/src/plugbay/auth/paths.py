@@ -34,8 +34,25 @@ def url_below_root(request: HTTPConnection, path: str) -> str:
 def login_url(request: HTTPConnection) -> str:
     """The login page, told where the visitor wanted to go."""
     query = request.scope.get("query_string", b"").decode("latin-1")
-    wanted = url_below_root(request, quote(route_path(request.scope)) + (f"?{query}" if query else ""))
-    if len(wanted) > MAX_NEXT:
+    return _login_before(request, url_below_root(request, quote(route_path(request.scope)) + _asked(query)))
+
+
+def login_url_back(request: HTTPConnection) -> str:
+    """The login page, told to lead back to the page that a form was sent from."""
+    try:
+        page = urlsplit(request.headers.get("referer", ""))
+    except ValueError:
+        page = urlsplit("")
+    is_ours = bool(page.netloc) and page.netloc == request.headers.get("host")
+    return _login_before(request, page.path + _asked(page.query) if is_ours else "")
+
+
+def _asked(query: str) -> str:
+    return f"?{query}" if query else ""
+
+
+def _login_before(request: HTTPConnection, wanted: str) -> str:
+    if not wanted or len(wanted) > MAX_NEXT:
         return url_below_root(request, "/login")
     return url_below_root(request, f"/login?next={quote(wanted, safe='/')}")
 

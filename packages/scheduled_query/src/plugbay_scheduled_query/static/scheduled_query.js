@@ -43,7 +43,17 @@ const form = document.querySelector("form[data-unsaved]");
 if (form) {
   let isTouched = form.hasAttribute("data-touched");
   form.addEventListener("input", ({ target }) => { if (target.name) isTouched = true; });
-  form.addEventListener("submit", ({ submitter }) => { if (!submitter?.hasAttribute("hx-post")) isTouched = false; });
+  let isSent = false; // a second click must not make a second query
+  form.addEventListener("submit", (event) => {
+    if (event.submitter?.hasAttribute("hx-post")) return;
+    if (isSent) event.preventDefault();
+    isSent = true;
+    isTouched = false;
+  });
+  addEventListener("pageshow", () => { isSent = false; });
+  form.addEventListener("discard", () => { isTouched = false; });
+  // the session ended: what was typed is kept (drafts.js), so nothing holds the way to the login
+  document.addEventListener("htmx:beforeOnLoad", ({ detail }) => { if (detail.xhr.status === 401) isTouched = false; });
   form.querySelector("[data-leave]")?.addEventListener("click", () => { isTouched = false; });
   addEventListener("beforeunload", (event) => { if (isTouched) event.preventDefault(); });
   form.querySelector("[data-fill]")?.addEventListener("change", ({ target }) => {

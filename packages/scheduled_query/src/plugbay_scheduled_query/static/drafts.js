@@ -1,0 +1,46 @@
+// What somebody types into the editor is kept in this tab until it is saved: a session that ends in between loses nothing.
+const PREFIX = "draft ";
+const form = document.querySelector("form[data-draft]");
+const key = form && PREFIX + new URL(form.action).pathname;
+const typed = () => JSON.stringify([...new FormData(form)].filter(([name]) => name !== "csrf_token"));
+
+function stored() {
+  try { return sessionStorage; } catch { return undefined; } // storage may be forbidden
+}
+
+function keep() {
+  try { stored()?.setItem(key, typed()); } catch { /* it is full */ }
+}
+
+function restore(text) {
+  const fields = JSON.parse(text);
+  for (const field of form.elements) {
+    if (!field.name || field.name === "csrf_token") continue;
+    const values = fields.filter(([name]) => name === field.name).map(([, value]) => value);
+    if (field.type === "radio") field.checked = values.includes(field.value);
+    else if (field.type === "checkbox") field.checked = values.length > 0;
+    else if (values.length) field.value = values[0];
+  }
+  for (const field of form.elements) if (field.name) field.dispatchEvent(new Event(field.localName === "textarea" ? "change" : "input", { bubbles: true }));
+  form.querySelector("[data-restored]").hidden = false;
+}
+
+if (form) {
+  const kept = stored()?.getItem(key);
+  if (form.hasAttribute("data-touched")) keep(); // the server gave back what was typed
+  else if (kept && kept !== typed()) restore(kept);
+  let timer;
+  const soon = () => { clearTimeout(timer); timer = setTimeout(keep, 300); };
+  for (const name of ["input", "change"]) form.addEventListener(name, ({ target }) => { if (target.name) soon(); });
+  form.addEventListener("submit", keep);
+  document.addEventListener("htmx:beforeOnLoad", ({ detail }) => { if (detail.xhr.status === 401) keep(); });
+  form.querySelector("[data-discard]").addEventListener("click", () => {
+    clearTimeout(timer);
+    stored()?.removeItem(key);
+    form.dispatchEvent(new Event("discard"));
+    location.assign(form.dataset.draft);
+  });
+} else {
+  // whoever is on another page has saved it, or has left it
+  for (const name of Object.keys(stored() ?? {})) if (name.startsWith(PREFIX)) stored().removeItem(name);
+}
