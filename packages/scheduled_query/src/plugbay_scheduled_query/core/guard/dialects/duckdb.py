@@ -86,9 +86,8 @@ def _as_query(looking: Token, rest: list[Token]) -> list[Token]:
 
 def _rewrite(tokens: list[Token]) -> list[Token]:
     """What the parser takes for other things than they are, in words that it knows."""
-    return (
-        _with_tail_outside(tokens) if tokens[0].word in ("PIVOT", "UNPIVOT") else _with_looks_as_from(tokens)
-    )
+    is_pivot = tokens[0].word in ("PIVOT", "UNPIVOT")
+    return _with_looks_as_from(_with_tail_outside(tokens) if is_pivot else tokens)
 
 
 def _with_tail_outside(tokens: list[Token]) -> list[Token]:
@@ -99,9 +98,8 @@ def _with_tail_outside(tokens: list[Token]) -> list[Token]:
         if depth == 0 and token.word in ("ORDER", "LIMIT", "OFFSET"):
             first = tokens[0]
             opening, closing = (Token(Kind.MARK, mark, first.start) for mark in "()")
-            inside = _with_looks_as_from(tokens[:place])
-            return [first._replace(value="FROM"), opening, *inside, closing, *tokens[place:]]
-    return _with_looks_as_from(tokens)
+            return [first._replace(value="FROM"), opening, *tokens[:place], closing, *tokens[place:]]
+    return tokens
 
 
 def _with_looks_as_from(tokens: list[Token]) -> list[Token]:

@@ -43,7 +43,7 @@ _READINGS = (
 _EXPLAIN_WORDS = words("EXTENDED PARTITIONS ANALYZE")
 _QUERY_BEGINNINGS = frozenset({"SELECT", "WITH", "VALUES"})  # ANALYZE TABLE writes statistics
 
-# SHOW …, one kind a line or between bars; each may be followed by FROM or IN names, and by LIKE 'pattern' or WHERE.
+# SHOW …, one kind a line or between bars; each may be followed by FROM or IN names, then LIKE or WHERE.
 _SHOWS = frozenset(
     kind.strip()
     for line in """
@@ -114,7 +114,7 @@ def _as_query(condition: list[Token]) -> list[Token] | None:
 
 
 def _is_show_tail(tokens: list[Token], names_one: bool) -> bool:
-    """The rest of SHOW: a name after SHOW CREATE …, else FROM and IN with names, then LIKE 'pattern'; WHERE is cut off before."""
+    """What stands before WHERE: a name after SHOW CREATE …, else FROM and IN with names, then LIKE 'pattern'."""
     if names_one:
         return is_dotted_name(tokens)
     if len(tokens) >= 2 and tokens[-2].word == "LIKE" and tokens[-1].kind is Kind.STRING:
