@@ -1,0 +1,71 @@
+"""The plugin is switched off and on again while queries run: nothing is lost, and nothing stays behind."""
+
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from plugbay_scheduled_query.tables import queries, runs
+from service_world import FOREVER, until
+
+NAME = "scheduled_query"
+
+
+@pytest.fixture
+def service(run_service: Callable[..., Any], tmp_path) -> Iterator[Any]:
+    with run_service(tmp_path / "one") as running:
+        yield running
+
+
+def switch(service, enabled: bool) -> None:
+    answer = service.admin.post(f"/admin/plugins/{NAME}/toggle")
+    assert answer.status_code == 303
+    assert bool(service.host.modules.is_module_loaded(NAME)) is enabled
+
+
+def make_due(service, query_id: int) -> None:
+    at = service.clock.now() - timedelta(seconds=1)
+    with service.host.store.begin() as connection:
+        connection.execute(sa.update(queries).where(queries.c.id == query_id).values(next_run_at=at))
+
+
+def history(service, query_id: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = service.viewer.get(f"/api/execution-history/{query_id}").json()["data"]
+    return found
+
+
+def own_threads() -> list[str]:
+    names = (thread.name for thread in threading.enumerate())
+    return sorted(name for name in names if name.startswith("scheduled-query"))
+
+
+def test_what_ran_when_it_was_switched_off_runs_when_it_is_on_again(service, monkeypatch):
+    monkeypatch.setattr("plugbay_scheduled_query.plugin.UNLOAD_GRACE_S", 0.1)
+    slow, quick = service.create(FOREVER, timeout=60)["id"], service.create()["id"]
+    with service.settings(interval=0):
+        make_due(service, slow)
+        service.parts.service.tick()
+        until(lambda: service.parts.service.running)
+        switch(service, False)
+        assert own_threads() == []
+        make_due(service, quick)
+        service.host.store.ping()
+        switch(service, True)
+        until(lambda: history(service, quick))
+        assert service.editor.post(f"/api/cancel/{slow}").status_code == 202
+        until(lambda: history(service, slow))
+    (item,) = history(service, slow)
+    assert (item["attempt"], item["error_message"]) == (2, "cancelled by editor")
+    with service.host.store.connect() as connection:
+        assert connection.execute(sa.select(runs)).all() == []
+
+
+def test_switching_it_on_and_off_leaves_no_thread_and_no_file_behind(service):
+    before = len(own_threads())
+    for _ in range(3):
+        switch(service, False)
+        switch(service, True)
+    assert len(own_threads()) == before
+    assert len(list((service.host.data_dir / "nodes").iterdir())) == 1
