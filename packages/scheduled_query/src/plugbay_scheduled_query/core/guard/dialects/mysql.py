@@ -114,7 +114,7 @@ def _as_query(condition: list[Token]) -> list[Token] | None:
 
 
 def _is_show_tail(tokens: list[Token], names_one: bool) -> bool:
-    """What stands before WHERE: a name after SHOW CREATE …, else FROM and IN with names, then LIKE 'pattern'."""
+    """What stands before WHERE: a name after SHOW CREATE …, else FROM and IN with names, then LIKE 'x'."""
     if names_one:
         return is_dotted_name(tokens)
     if len(tokens) >= 2 and tokens[-2].word == "LIKE" and tokens[-1].kind is Kind.STRING:
