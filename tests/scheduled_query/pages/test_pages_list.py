@@ -22,7 +22,7 @@ def test_a_row_tells_all_that_matters(service: Service):
     made = service.create("SELECT total FROM orders\nWHERE region = 'eu'", cron_schedule="*/5 * * * *")
     service.run(made["id"])
     told = row(read(service.editor.get(LIST, params={"search": made["name"]}).text), made["id"]).text
-    for words in (made["name"], "SELECT total FROM orders", "every 5 minutes", "success", "Run now"):
+    for words in (made["name"], "SELECT total FROM orders", "every 5 minutes", "success", "Run Now"):
         assert words in told
     assert "WHERE" not in told
 
