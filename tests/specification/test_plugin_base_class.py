@@ -22,6 +22,13 @@ FIELDS = [
     ("module_mount_url", str | None, None),
     ("module_path", Path | None, None),
 ]
+PLAIN = """
+from plugbay import BaseModule
+
+class Plugin(BaseModule):
+    def on_load(self):
+        pass
+"""
 TELLTALE = """
 from plugbay import BaseModule
 
