@@ -1,13 +1,17 @@
 """The service when something around it breaks: nothing is lost, nothing is stuck, it mends itself."""
 
 import threading
+from contextlib import contextmanager
 
 import pytest
 import sqlalchemy as sa
+from plugbay.errors import StoreFull
 from plugbay_scheduled_query import tables
-from plugbay_scheduled_query.core.model import Result
+from plugbay_scheduled_query.core.model import MetricConfig, Result
+from plugbay_scheduled_query.execution import Answer, finish
 from plugbay_scheduled_query.repository.recording import Keeping
 from plugbay_scheduled_query.settings import Settings
+from plugbay_scheduled_query.sources.executor import Outcome
 from service_world import FOREVER, PATIENCE_S, executions, until
 
 
@@ -22,6 +26,16 @@ def set_query(store):
             )
 
     return write
+
+
+@contextmanager
+def full_disk(store):
+    """The file of the store may not grow by a single page, as on a disk that is full."""
+    with store.begin() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 1")  # is taken for as many as there are
+    yield
+    with store.begin() as connection:
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {2**31}")
 
 
 def live_runs(store) -> int:
@@ -43,15 +57,17 @@ def test_who_is_told_of_an_execution_may_fail_and_no_run_stays_behind(world, add
     assert [len(executions(histories, query)) for query in queries] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("name", ["\x00", "\ud800"])
+@pytest.mark.parametrize(
+    ("store", "name"),
+    [("sqlite", "\ud800"), ("postgresql", "\ud800"), ("postgresql", "\x00")],  # SQLite takes a NUL
+    indirect=["store"],
+)
 def test_a_result_that_no_store_takes_fails_alone(
     store, claims, recording, add_query, finished, clock, histories, name
 ):
     odd, good = add_query("odd"), add_query("good")
     runs = [claims.start_now(query.id, "ada")[0] for query in (odd, good)]
     bad = finished(runs[0], result=Result(columns=("n",), text=f"[[{name!r}{name}]]", row_count=1))
-    if store.dialect == "sqlite" and name == "\x00":
-        pytest.skip("SQLite takes it")
     recorded = recording.record([bad, finished(runs[1])], clock.now(), Keeping())
     assert [item.execution.status for item in recorded] == ["failed", "success"]
     assert "could not be stored" in executions(histories, odd)[0].error_message
@@ -103,9 +119,8 @@ def lease(store):
         return connection.scalar(sa.select(tables.runs.c.lease_until))
 
 
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)  # PostgreSQL brings a clock of its own
 def test_a_lane_that_rests_over_a_restart_goes_on_in_time(world, add_query, make_due, store, clock):
-    if store.dialect != "sqlite":
-        pytest.skip("the clock is PostgreSQL's own")
     first = world()
     first.settings = Settings(interval=30)
     for name in ("one", "two"):
@@ -199,11 +214,84 @@ def test_what_a_node_took_over_from_many_comes_back_unspoilt_when_it_stops(
 
 def test_a_query_that_does_not_listen_is_ended_soon_after_its_cancel(world, add_query, histories):
     # one call of a function, which SQLite cannot interrupt
-    many = "replace(hex(zeroblob({})), '0', 'a')"
-    deaf = f"SELECT instr({many.format(2_000_000)}, {many.format(1_000_000)} || 'b')"
+    many = "replace(hex(zeroblob(1000000)), '0', 'a')"
+    deaf = f"SELECT instr({many} || {many}, {many} || 'b')"
     here, query = world(), add_query(query=deaf, timeout=300)
     here.service.run_now(query.id, "ada", 0)
     here.wait_until_begun()
     assert here.service.cancel(query.id, "bob")
     here.settle()
     assert executions(histories, query)[0].error_message == "cancelled by bob"
+
+
+def test_run_now_finds_a_worker_though_every_source_is_busy(world, add_query, add_source, make_due):
+    here = world()
+    here.settings = Settings(interval=30)
+    slow = [add_query(f"q{n}", add_source(f"s{n}"), query=FOREVER, timeout=60) for n in range(9)]
+    for query in slow:
+        make_due(query)
+    here.service.tick()
+    until(lambda: len(here.engine.stats().running) == here.engine.workers - 2)
+    for query in slow[4:]:  # there are as many runners
+        here.service.cancel(query.id, "ada")
+    begun = here.service.begin_now(add_query("quick", enabled=False).id, "ada")
+    until(lambda: here.service._runs.has_begun(begun.run_id) or begun.promise.done())
+    for query in slow:
+        here.service.cancel(query.id, "ada")
+    here.settle()
+
+
+def test_cancel_of_what_waits_is_recorded_once_and_at_once(world, add_query, make_due, histories):
+    here = world()
+    here.settings = Settings(interval=0, max_parallel=1)
+    slow, waiting = add_query("slow", query=FOREVER, timeout=60), add_query("waiting")
+    make_due(slow, 2)
+    make_due(waiting, 1)
+    here.service.tick()
+    here.wait_until_begun()
+    assert here.service.cancel(waiting.id, "bob")
+    until(lambda: executions(histories, waiting))
+    assert not here.service.cancel(waiting.id, "bob")
+    here.service.cancel(slow.id, "bob")
+    here.settle()
+    assert [item.error_message for item in executions(histories, waiting)] == ["cancelled by bob"]
+
+
+def test_without_a_gauge_only_the_beginning_of_a_result_is_read(claims, add_query, clock):
+    rows = ",".join(['["x"]'] * 60 + ["[7]"])
+    answer = Answer(Outcome("success", ("n",), f"[{rows}]", 61))
+    plain, _ = claims.start_now(add_query("plain").id, "ada")
+    fed, _ = claims.start_now(add_query("fed", monitor_metric_config=MetricConfig("n", {})).id, "ada")
+    assert finish(plain, answer, clock.now(), 1).metric_value is None
+    assert finish(fed, answer, clock.now(), 1).metric_value == 7
+
+
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+def test_a_result_that_finds_the_disk_full_is_recorded_when_there_is_room(
+    world, store, add_query, make_due, histories, caplog, monkeypatch
+):
+    monkeypatch.setattr("plugbay_scheduled_query.recorder.RETRY_S", 0.01)
+    here, query = world(), add_query(query="SELECT hex(zeroblob(30000))")
+    make_due(query)
+    with full_disk(store):
+        here.service.tick()
+        until(lambda: caplog.text.count("record_failed") > 2)
+        assert "the disk is full. Nothing of the change was stored." in caplog.text
+        assert (live_runs(store), executions(histories, query)) == (1, [])
+    here.settle()
+    [execution] = executions(histories, query)
+    assert (execution.status, execution.attempt, live_runs(store)) == ("success", 1, 0)
+
+
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)
+def test_what_is_due_on_a_full_disk_stays_due(world, store, add_query, make_due, histories):
+    here, query = world(), add_query(query="SELECT 1 --" + "x" * 60_000)
+    due = make_due(query)
+    with full_disk(store):
+        with pytest.raises(StoreFull):
+            here.service.tick()
+        assert (live_runs(store), executions(histories, query)) == (0, [])
+    here.service.tick()
+    here.settle()
+    [execution] = executions(histories, query)
+    assert (execution.status, execution.due_at, execution.missed) == ("success", due, 0)
