@@ -31,6 +31,21 @@ def test_the_command_of_a_missing_plugin_names_what_to_install(
     assert f"pip install {brought_by}" in done.stderr
 
 
+def test_a_thread_that_a_plugin_left_does_not_keep_a_command_from_ending(tmp_path: Path):
+    folder = tmp_path / "plugins/busy"
+    folder.mkdir(parents=True)
+    (folder / "plugin.py").write_text(
+        "import threading, plugbay\n"
+        "class Busy(plugbay.BaseModule):\n"
+        "    def on_load(self): threading.Thread(target=threading.Event().wait, name='for-ever').start()\n"
+    )
+    code = "import plugbay.cli as c; c.THREADS_LIMIT_S = 0.1; c.main()"
+    done = subprocess.run([sys.executable, "-c", code, "check"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0
+    assert "loaded     busy" in done.stdout
+    assert "ended while threads of plugins were still running: for-ever" in done.stderr
+
+
 def test_an_unknown_command_is_a_usage_error(tmp_path: Path):
     assert plugbay(tmp_path, "dance").returncode == 2
 

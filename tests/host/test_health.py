@@ -1,3 +1,6 @@
+import pytest
+
+
 def test_alive_and_ready_are_open_to_all(make_host, client_of):
     client = client_of(make_host(), anonymous=True)
     assert client.get("/healthz").json() == {"status": "alive"}
@@ -40,3 +43,13 @@ def test_a_check_that_exits_does_not_end_the_server(make_host):
     host = make_host()
     host.health.add("scheduler", leave)
     assert "its health check failed" in host.health.problems()["scheduler"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"), [(5, "5"), ("half a \ud800", "half a ?"), (["a", "b"], "['a', 'b']")]
+)
+def test_an_odd_answer_of_a_check_is_told_as_well_as_can_be(make_host, client_of, answer: object, told: str):
+    host = make_host()
+    host.health.add("odd", lambda: answer)
+    problems = client_of(host).get("/readyz").json()["problems"]
+    assert problems == {"odd": told}

@@ -55,6 +55,8 @@ ODD_FIELDS = {
     "module_path = 5": "module_path",
     "module_settings = 5": "module_settings",
     "module_version = None": None,
+    "async def on_load(self): pass": "on_load is an async def",
+    "async def on_unload(self): pass": "on_unload is an async def",
 }
 
 
@@ -295,3 +297,18 @@ def test_the_server_stops_although_a_plugin_hangs(hanging, make_host):
     host = make_host("good")
     host.stop()
     assert host.modules.loaded() == []
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ["None, '/x'", "5, '/x'", "'Odd', 7", "'Odd', icon=None", "'Odd', position='first'", "'Odd', role=3"],
+)
+def test_a_menu_entry_that_no_page_could_show_is_its_plugins_failure(
+    make_host, client_of, write_plugin, entry: str
+):
+    write_plugin("odd", f"def on_load_complete(self, fast_pluggy): fast_pluggy.menu.add('odd', {entry})")
+    host = make_host("good")
+    assert states(host)["odd"] == "failed"
+    assert "of a menu entry must be" in host.modules.get("odd").reason
+    for page in ("/greeter/", "/admin/plugins", "/admin/menu"):
+        assert client_of(host).get(page).status_code == 200

@@ -38,7 +38,8 @@ class HealthRegistry:
 
     def _ask(self, owner: str, check: Check) -> str | None:
         try:
-            return check()
+            problem = check()
+            return str(problem).encode(errors="replace").decode() if problem else None
         except (Exception, SystemExit):
             log.exception("health_check_failed", owner=owner)
             return "its health check failed; the log says why"

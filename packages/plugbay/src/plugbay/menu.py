@@ -94,6 +94,7 @@ class MenuManager:
         if menu_type not in TYPES:
             raise ValueError(f"menu_type must be one of {', '.join(TYPES)}; not {menu_type!r}")
         entry = MenuEntry(owner, label, url, icon, menu_type, role, position)
+        _check_types(entry)
         with self._lock:
             self._entries = (*self._entries, entry)
 
@@ -126,6 +127,14 @@ class MenuManager:
 
     def _is_shown(self, entry: MenuEntry, visitor: Visitor) -> bool:
         return not entry.hidden and visitor.has_role(entry.role) and bool(entry.url or self._show_empty)
+
+
+def _check_types(entry: MenuEntry) -> None:
+    """Refuses what every page would stumble over."""
+    for name, kind in (("label", str), ("url", str), ("icon", str), ("role", str), ("position", int)):
+        if not isinstance(getattr(entry, name), kind):
+            wanted = "a whole number" if kind is int else "a text"
+            raise TypeError(f"the {name} of a menu entry must be {wanted}; not {getattr(entry, name)!r}")
 
 
 def apply_override(entry: MenuEntry, override: MenuOverride | None) -> MenuEntry:

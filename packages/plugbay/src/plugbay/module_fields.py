@@ -61,6 +61,7 @@ RULES: Mapping[str, Rule] = {
     "module_mount_url": (_is_optional_prefix, "empty, or a path that begins with a slash"),
     "module_path": (_is_optional_path, "a path"),
 }
+HOOKS = ("on_load", "on_load_complete", "after_setup_templates", "on_unload")
 SET_BY_MODULES = (
     "module_menu_name",
     "module_menu_icon",
@@ -73,8 +74,11 @@ SET_BY_MODULES = (
 
 
 def check_class(found: type[BaseModule]) -> None:
-    """Refuses a class with a field that the host could not deal with."""
+    """Refuses a class with a field or a hook that the host could not deal with."""
     _check(found, RULES)
+    for hook in HOOKS:
+        if inspect.iscoroutinefunction(getattr(found, hook)):
+            raise PluginRefused(reason=f"its {hook} is an async def, which nobody would wait for: use def")
 
 
 def check_module(module: BaseModule) -> None:

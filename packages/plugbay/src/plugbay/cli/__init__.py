@@ -1,6 +1,8 @@
 """The command line: the host's own commands, and those that plugins contribute."""
 
+import os
 import sys
+import threading
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -14,6 +16,7 @@ from plugbay.cli.store import backup
 from plugbay.errors import OperatorError, PlugbayError
 
 COMMANDS_GROUP = "plugbay.commands"
+THREADS_LIMIT_S = 5.0  # for threads that plugins left, once the command has ended
 # commands of plugins that may not be installed: what brings them
 BROUGHT_BY = {
     "cron": "plugbay-scheduled-query",
@@ -65,11 +68,29 @@ for command in (serve, user, token, plugins, plugin, check, backup, secrets):
 
 def main(*args: Any) -> None:
     """Runs a command; what the operator must mend is said in a sentence, with exit status 2."""
+    status = _status_of(*args)
+    # Python waits for the threads of plugins, and those that nobody stops would keep it waiting for ever
+    watchdog = threading.Timer(THREADS_LIMIT_S, _end_by_force, [status])
+    watchdog.daemon = True
+    watchdog.start()
+    sys.exit(status)
+
+
+def _status_of(*args: Any) -> int:
     try:
         root(*args)
-    except OperatorError as error:
-        click.echo(f"plugbay: {error}", err=True)
-        sys.exit(2)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
     except PlugbayError as error:
         click.echo(f"plugbay: {error}", err=True)
-        sys.exit(1)
+        return 2 if isinstance(error, OperatorError) else 1
+    return 0
+
+
+def _end_by_force(status: int) -> None:
+    main = threading.main_thread()
+    left = [thread for thread in threading.enumerate() if not thread.daemon and thread is not main]
+    names = ", ".join(thread.name for thread in left)
+    click.echo(f"plugbay: ended while threads of plugins were still running: {names}", err=True)
+    sys.stdout.flush()
+    os._exit(status)
