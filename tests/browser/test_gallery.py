@@ -321,6 +321,39 @@ def test_a_chart_follows_the_theme_and_the_width(gallery: Page):
     expect(chart.locator(".uplot")).to_have_css("width", re.compile(r"^(2\d\d|3[0-6]\d)"))
 
 
+@pytest.mark.parametrize(
+    ("values", "lowest", "highest", "marks"),
+    [
+        ([0.011, 0.034, 0.02], 0, 0.037, "0.01 0.02 0.03"),
+        ([1_000_010, 1_000_040, 1_000_090], 999_998, 1_000_102, "1.00004M"),
+        ([-0.002, -0.0005, -0.001], -0.0022, 0, "-0.002"),
+        ([7, 7, 7], 0, 7.5, "6"),
+        ([0, 0, 0], 0, 1, "0.4"),
+        ([None, None, None], 0, 1, "0.4"),
+        ([5], 0, 5.4, "4"),
+    ],
+    ids=["shares", "far from zero", "below zero", "constant", "zero", "nothing", "one"],
+)
+def test_a_chart_shows_any_values_and_tells_its_marks_apart(
+    gallery: Page, values: list[float | None], lowest: float, highest: float, marks: str
+):
+    expect(gallery.locator("#chart canvas")).to_be_visible()
+    drawn = gallery.locator("#chart ui-chart").evaluate(
+        """async (chart, values) => {
+            const t = values.map((_, i) => 1794744000 + i * 60);
+            chart.dataset.chart = JSON.stringify({ t, series: [{ label: "one", values }] });
+            await new Promise(requestAnimationFrame);
+            const { plot } = chart;
+            return { low: plot.scales.y.min, high: plot.scales.y.max, marks: plot.axes[1]._values };
+        }""",
+        values,
+    )
+    assert drawn["low"] >= lowest
+    assert drawn["high"] <= highest
+    assert len(set(drawn["marks"])) == len(drawn["marks"])
+    assert marks in " ".join(drawn["marks"])
+
+
 def test_without_javascript_everything_is_still_there(opened: Callable[..., Page]):
     page = opened(java_script_enabled=False)
     expect(page.locator("ui-chart svg").first).to_be_visible()

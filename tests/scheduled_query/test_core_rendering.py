@@ -102,6 +102,7 @@ def test_raw_is_the_text_as_it_is_stored() -> None:
         (-50, -100, 1, "+50.0 %"),
         (-150, -100, -1, "−50.0 %"),
         (Decimal("1.10"), 1.1, 0, "unchanged"),
+        (123456789012345678, float(123456789012345678), 0, "unchanged"),
     ],
 )
 def test_a_trend_is_told_against_the_value_before(

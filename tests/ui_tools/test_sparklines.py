@@ -50,6 +50,11 @@ def test_a_drawing_is_told_in_words_too(values: list[float | None], words: str):
     assert draw_sparkline(values).words == words
 
 
+def test_values_at_both_ends_of_what_a_float_holds_are_drawn():
+    line = draw_sparkline([-1.7e308, 0.0, 1.7e308], width=104, height=24).line
+    assert points(line) == [(2, 22), (52, 12), (102, 2)]
+
+
 @given(VALUES)
 def test_no_point_lies_outside_of_the_box(values: list[float | None]):
     drawn = draw_sparkline(values, width=120, height=32)

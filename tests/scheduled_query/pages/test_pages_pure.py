@@ -26,6 +26,13 @@ def points(*durations: int, status: Status = Status.SUCCESS, value: float | None
     return [Point(NOW + timedelta(minutes=n), ms, status, value) for n, ms in enumerate(durations)]
 
 
+def test_what_a_clock_set_back_recorded_is_drawn_in_order():
+    later, earlier = points(10, 20)
+    for chart in (duration_chart([earlier, later]), value_chart([earlier, later])):
+        assert chart
+        assert chart["t"] == sorted(chart["t"])
+
+
 def test_one_execution_makes_no_chart():
     assert duration_chart(points(5)) is None
     assert value_chart(points(5)) is None
@@ -36,7 +43,7 @@ def test_values_that_are_no_numbers_make_no_chart():
 
 
 def test_a_failure_leaves_a_gap_in_the_values():
-    chart = value_chart([*points(1, 2), *points(3, status=Status.FAILED, value=None)])
+    chart = value_chart([*points(1, 2), points(1, 2, 3, status=Status.FAILED, value=None)[2]])
     assert chart
     assert chart["series"][0]["values"] == [1.0, 1.0, None]
 

@@ -1,4 +1,5 @@
 import uPlot from "uplot";
+import { names, range } from "./parts/scale.js";
 
 // <ui-chart data-chart="{…}">: see the chart macro for the fields. What the server drew in it stands until this is ready.
 const FONT = "12px Inter Variable, sans-serif";
@@ -22,9 +23,8 @@ function colourOf(name, within) {
   return colour;
 }
 const faded = (colour, percent) => `color-mix(in srgb, ${colour} ${percent}%, transparent)`;
-const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const MOMENT = uPlot.fmtDate("{YYYY}-{MM}-{DD} {HH}:{mm}");
-const exact = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
+const exact = new Intl.NumberFormat("en", { maximumSignificantDigits: 12 });
 
 class Chart extends HTMLElement {
   static observedAttributes = ["data-chart"];
@@ -81,10 +81,10 @@ class Chart extends HTMLElement {
       cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false }, bind: { dblclick: (plot, target, handler) => (event) => { this.isZoomed = false; return handler(event); } } },
       hooks: { setSelect: [({ select }) => { if (select.width) this.isZoomed = true; }] },
       legend: { show: legend, markers: { width: 0, fill: (plot, i) => (i ? colourOf(variable(series[i - 1].tone), this) : "transparent") } },
-      scales: { x: { time: true, ...(kind === "bars" ? { range: halfAStepMore } : {}) }, y: { range: (plot, low, high) => [Math.min(0, low), (high > 0 ? high * 1.06 : 0) || 1] } },
+      scales: { x: { time: true, ...(kind === "bars" ? { range: halfAStepMore } : {}) }, y: { range: (plot, low, high) => range(kind, low, high) } },
       axes: [
         { ...axis, grid: { show: false }, values: AXIS_DATES, space: 64, size: 42 },
-        { ...axis, size: (plot, values) => 16 + 7 * Math.max(4, ...(values ?? []).map(({ length }) => length)), values: (plot, values) => values.map((value) => compact.format(value) + suffix) },
+        { ...axis, size: (plot, values) => 16 + 7 * Math.max(4, ...(values ?? []).map(({ length }) => length)), values: (plot, marks) => names(marks).map((name) => name && name + suffix) },
       ],
       series: [{ label: "Time", value: (plot, time) => (time == null ? "" : MOMENT(new Date(time * 1000))) }, ...series.map((one) => this.line(one, kind, suffix))],
     };

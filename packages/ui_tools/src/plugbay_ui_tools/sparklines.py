@@ -37,13 +37,13 @@ def draw_sparkline(values: Sequence[float | None], width: int = 120, height: int
 def _place(
     values: Sequence[float | None], low: float, high: float, width: int, height: int
 ) -> list[Point | None]:
-    room, span = height - 2 * EDGE, high - low
+    room, span = height - 2 * EDGE, high / 2 - low / 2  # of halves: two huge floats are too far apart for one
     step = (width - 2 * EDGE) / max(1, len(values) - 1)
 
     def point(index: int, value: float | None) -> Point | None:
         if value is None:
             return None
-        share = (value - low) / span if span else 0.5
+        share = (value / 2 - low / 2) / span if span else 0.5
         return (round(EDGE + index * step, 1), round(EDGE + room * (1 - share), 1))
 
     return [point(index, value) for index, value in enumerate(values)]

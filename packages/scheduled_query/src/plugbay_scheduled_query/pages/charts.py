@@ -1,6 +1,6 @@
 """Executions as the charts of a page want them. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -42,7 +42,9 @@ def value_chart(points: Sequence[Point]) -> Chart | None:
     """The value over time; None where no execution brought a number."""
     if sum(point.value is not None for point in points) < 2:
         return None
-    known = [point for point in points if point.value is not None or point.status is not Status.SUCCESS]
+    known = _in_order(
+        point for point in points if point.value is not None or point.status is not Status.SUCCESS
+    )
     series = [{"label": "value", "values": [point.value for point in known]}]
     return {"t": _times(known), "series": series}
 
@@ -54,6 +56,7 @@ def duration_chart(points: Sequence[Point]) -> Chart | None:
     """
     if len(points) < 2:
         return None
+    points = _in_order(points)
     longest, cut = max(point.duration_ms for point in points), _cut(points)
     series = [_bars(points, status, cut) for status in Status]
     return {
@@ -101,6 +104,11 @@ def _cut(points: Sequence[Point]) -> int:
     durations = sorted(point.duration_ms for point in points)
     usual = durations[int(len(durations) * USUAL)]
     return max(LEAST_CUT_MS, usual * TIMES_THE_USUAL)
+
+
+def _in_order(points: Iterable[Point]) -> list[Point]:
+    """By time: after a clock was set back they were recorded in another order, which a chart cannot draw."""
+    return sorted(points, key=lambda point: point.at)
 
 
 def _times(points: Sequence[Point]) -> list[float]:
