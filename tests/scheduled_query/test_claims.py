@@ -220,9 +220,8 @@ def test_a_clock_that_was_set_back_does_not_make_a_lane_rest_for_ever(
     assert len(claims.claim_paced("UTC", 30)) == 1
 
 
+@pytest.mark.parametrize("store", ["postgresql"], indirect=True)
 def test_a_lane_rests_by_the_clock_that_claims_go_by(store, claims, recording, add_query, make_due, finished):
-    if store.dialect == "sqlite":
-        pytest.skip("one machine, one clock")
     make_due(add_query("first"), 10)
     make_due(add_query("second"), 5)
     (first,) = claims.claim_paced("UTC", 30)

@@ -15,7 +15,7 @@ from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.model import MetricConfig
 from plugbay_scheduled_query.repository.recording import Recording
 from plugbay_scheduled_query.settings import Settings
-from service_world import FOREVER, PATIENCE_S, executions
+from service_world import FOREVER, PATIENCE_S, executions, until
 
 MIGRATIONS = Path(tables.__file__).parent / "migrations"
 
@@ -308,6 +308,26 @@ def test_no_more_than_max_parallel_run_at_once_and_run_now_does_not_wait_for_the
     for query in slow:
         here.service.cancel(query.id, "ada")
     here.settle()
+
+
+def test_a_node_that_does_not_tick_takes_what_the_one_that_ticks_has_no_slot_for(
+    world, add_query, make_due, clock
+):
+    one, two = world(), world()
+    one.settings = two.settings = Settings(interval=0, max_parallel=1)
+    slow = [add_query(f"slow {n}", query=FOREVER, timeout=60) for n in range(4)]
+    for query in slow:
+        make_due(query)
+    two.service.start()
+    one.service.tick()
+    assert (one.service.running, two.service.running) == (2, 0)
+    clock.advance(61)
+    two.engine.run_due()
+    until(lambda: two.service.running == 2)
+    for query in slow:
+        assert one.service.cancel(query.id, "ada")
+    one.settle()
+    two.settle()
 
 
 def test_what_waits_when_the_service_stops_is_given_back_unspoilt(world, add_query, clock, histories):

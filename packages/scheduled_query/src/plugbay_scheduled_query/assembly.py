@@ -60,6 +60,13 @@ class Assembly:
             owner=OWNER, name=NOTIFY, call=self._send_messages, returned=lambda job: sender_left()
         )
         self.engine.every(owner=OWNER, name=TASK, seconds=PERIOD_S, call=self.cycle, at_start=True)
+        service.start()
+
+    def follow(self, settings: Settings) -> None:
+        """Puts into effect what is not looked up each time it is needed."""
+        self.parts.executor.resize(_runners(settings))
+        self.parts.book.adopt(settings.named_sources())
+        self.retiming.follow(settings.timezone)
 
     def cycle(self, job: object = None) -> None:
         """The task that the specification names: starts what is due, then tidies up a little."""
@@ -83,12 +90,16 @@ class Assembly:
         self.parts.executor.close()
 
 
+def _runners(settings: Settings) -> int:
+    return settings.max_parallel + EXTRA_RUNNERS
+
+
 def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> Assembly:
     """Builds the service from the host's store, clock and events."""
     store, clock = host.store, host.clock
     node = Node(host.data_dir)
     claims = Claims(store, clock, node.id)
-    executor = Executor(settings().max_parallel + EXTRA_RUNNERS, clock=clock)
+    executor = Executor(_runners(settings()), clock=clock)
     sources = SourceRepository(store, host.secrets, clock)
     book = SourceBook(sources, executor, host)
     gauges = GaugeKeeper(Samples(store), clock)

@@ -14,6 +14,7 @@ from plugbay_scheduled_query.execution import Executing, cancelled, interrupted
 from plugbay_scheduled_query.feed import Feed
 from plugbay_scheduled_query.in_flight import InFlight, Promise
 from plugbay_scheduled_query.nodes import Node
+from plugbay_scheduled_query.pace import Pace
 from plugbay_scheduled_query.pulse import Pulse
 from plugbay_scheduled_query.recorder import Recorder
 from plugbay_scheduled_query.repository.claims import ClaimedRun, Claims
@@ -25,8 +26,11 @@ TASK = "collect_execute_scheduled_query"
 JOB = "run"
 PERIOD_S = 60
 URGENT = 100  # what a person waits for goes before what the clock asked for
-BATCH = 64  # runs that a process claims at a time when nothing paces them
+BATCH = 64  # runs that a process has claimed at the most when nothing paces them
+AHEAD = 2  # times max_parallel: what it claims at the least, so that no slot waits for the next claim
+LEND_A_HAND_S = 0.5  # after the full minute: by then the node that ticked has taken its share
 NO_LIMIT = 1_000_000
+SPARE_WORKERS = 2  # that the schedule leaves free, so that who presses Run Now does not wait for it
 HEARTBEAT_S = 10.0  # a lease lasts three of them
 LOOK_S = 0.5  # how soon the end of another node's run is seen
 AGAIN_S = 5.0  # after the store could not be asked what is due
@@ -50,6 +54,8 @@ class Job(Protocol):
 class Engine(Protocol):
     """What the service asks of the task worker."""
 
+    @property
+    def workers(self) -> int: ...
     def at(self, *, owner: str, name: str, when: datetime, call: Callable[[Any], object]) -> None: ...
     def submit_many(
         self, owner: str, name: str, payloads: Sequence[Mapping[str, Any]], *, priority: int = 0
@@ -107,11 +113,16 @@ class Service:
         self._runs = InFlight()
         self._last_beat = clock.monotonic()
         self._claiming = threading.Lock()
+        self._pace = Pace(clock)
         self._feed = Feed(self._submit, self._most_at_once)
         self._recorder = Recorder(recording, clock.now, lambda: settings().keeping, self._recorded)
         self._pulse = Pulse(self._beat, lambda: len(self._runs))
 
     # what the clock asks for
+
+    def start(self) -> None:
+        """From now on this node looks for what is due, also when another one ticks."""
+        self._look_again(None)
 
     def tick(self, job: object = None) -> None:
         """Each minute: takes over what dead nodes left behind, and starts what is due."""
@@ -123,8 +134,8 @@ class Service:
     def refill(self, job: object = None) -> None:
         """Starts as much of what is due as can start now; called whenever a lane or a slot becomes free.
 
-        At the latest after a minute each node looks again: what the one that ticked has no room for is not
-        kept waiting, and what a fault kept from being seen is found.
+        After each full minute every node looks again: what the one that ticked has no room for is not kept
+        waiting, and what a fault kept from being seen is found.
         """
         if self._feed.is_shut:
             return
@@ -135,8 +146,7 @@ class Service:
                     self._start(claimed)
                 again_s = self._rest_s()
         finally:
-            when = self._clock.now() + timedelta(seconds=min(again_s or PERIOD_S, PERIOD_S))
-            self._engine.at(owner=OWNER, name="refill", when=when, call=self.refill)
+            self._look_again(again_s)
 
     def recover(self) -> None:
         """Runs again what a dead node had under way; what cannot run again is recorded as failed."""
@@ -246,15 +256,22 @@ class Service:
         settings = self._settings()
         if settings.interval > 0:
             return self._claims.claim_paced(settings.timezone, settings.interval)
-        room = self._room()
+        room = self._most_claimed() - len(self._runs)
         return self._claims.claim_batch(room, settings.timezone) if room > 0 else []
 
-    def _room(self) -> int:
-        """How many runs may be claimed: some wait here, so that no slot does; lanes count for themselves."""
-        settings = self._settings()
-        if settings.interval > 0:
-            return BATCH
-        return max(BATCH, 2 * settings.max_parallel) - len(self._runs)
+    def _most_claimed(self) -> int:
+        """About what this node does in a second: slow runs are left to whoever has a slot for them."""
+        return max(AHEAD * self._settings().max_parallel, min(self._pace.per_second, BATCH))
+
+    def _is_worth_a_claim(self) -> bool:
+        """A lane counts for itself; of slots, some are claimed for at a time."""
+        return self._settings().interval > 0 or 2 * len(self._runs) <= self._most_claimed()
+
+    def _look_again(self, rest_s: float | None) -> None:
+        now = self._clock.now()
+        minute = now.replace(second=0, microsecond=0) + timedelta(seconds=PERIOD_S + LEND_A_HAND_S)
+        when = minute if rest_s is None else min(minute, now + timedelta(seconds=rest_s))
+        self._engine.at(owner=OWNER, name="refill", when=when, call=self.refill)
 
     def _rest_s(self) -> float | None:
         """When a lane that something waits for has rested; for a slot nobody need wait by the clock."""
@@ -266,9 +283,10 @@ class Service:
         self._feed.put(claimed)
 
     def _most_at_once(self) -> int:
-        """With a pace each source runs one at a time; without one, so many run in all."""
+        """With a pace each source runs one at a time, without one so many in all; some workers stay free."""
         settings = self._settings()
-        return NO_LIMIT if settings.interval > 0 else settings.max_parallel
+        wanted = NO_LIMIT if settings.interval > 0 else settings.max_parallel
+        return min(wanted, max(1, self._engine.workers - SPARE_WORKERS))
 
     def _submit(self, claimed: list[ClaimedRun], priority: int = 0) -> None:
         if claimed:
@@ -291,7 +309,8 @@ class Service:
             except Exception:
                 log.exception("after_execution_failed", query=item.finished.claimed.query_name)
             self._runs.end(item.finished.claimed.id, None if item.is_dropped else item.execution)
-        if self._room() >= BATCH // 2:
+        self._pace.add(len(group))
+        if self._is_worth_a_claim():
             self.refill()
 
     def _cancel(self, run_id: int, by: str) -> None:
