@@ -2,6 +2,7 @@
 
 import threading
 from contextlib import contextmanager
+from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -9,6 +10,7 @@ from plugbay.errors import StoreFull
 from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.model import MetricConfig, Result
 from plugbay_scheduled_query.execution import Answer, finish
+from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.recording import Keeping
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.sources.executor import Outcome
@@ -200,16 +202,19 @@ def test_a_run_that_another_node_took_over_is_stopped_here(world, add_query, mak
 def test_what_a_node_took_over_from_many_comes_back_unspoilt_when_it_stops(
     world, add_query, make_due, store, clock
 ):
-    here = world()
-    here.settings = Settings(interval=0, max_parallel=1)
     for number in range(40):
         make_due(add_query(f"q{number}", query=FOREVER, timeout=60))
-    here.service.tick()
+    Claims(store, clock, "dead").claim_batch(40, "UTC")
+    with store.begin() as connection:
+        connection.execute(sa.update(tables.runs).values(lease_until=clock.now() - timedelta(minutes=1)))
+    here = world()
+    here.settings = Settings(interval=0, max_parallel=1)
+    here.service.recover()
     here.wait_until_begun()
     here.stop(0)
     with store.connect() as connection:
         attempts = connection.scalars(sa.select(tables.runs.c.attempt)).all()
-    assert sorted(attempts) == [0] * 39 + [1]
+    assert sorted(attempts) == [1] * 39 + [2]
 
 
 def test_a_query_that_does_not_listen_is_ended_soon_after_its_cancel(world, add_query, histories):

@@ -152,6 +152,10 @@ class EmbeddedEngine:
         """Whether somebody watches the clock."""
         return self._ticker.is_ticking()
 
+    @property
+    def workers(self) -> int:
+        return self._workers
+
     def run_due(self) -> None:
         """Calls what is due by the clock, as the engine's own thread does when it wakes."""
         self._ticker.run_due()

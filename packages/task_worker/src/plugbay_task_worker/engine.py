@@ -177,6 +177,11 @@ class Engine(Protocol):
         """Takes back all that an owner registered; its jobs end as at `stop`."""
         ...
 
+    @property
+    def workers(self) -> int:
+        """How many jobs may be at work at once in this process."""
+        ...
+
     def start(self) -> None:
         """Begins to work; what was put in before has waited."""
         ...

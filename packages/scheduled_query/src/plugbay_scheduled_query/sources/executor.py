@@ -121,6 +121,10 @@ class Executor:
         """The processes at work or ready for it."""
         return self._pool.states()
 
+    def resize(self, max_runners: int) -> None:
+        """Lets more or fewer runners be at work at the same time."""
+        self._pool.resize(max_runners)
+
     def close(self) -> None:
         """End every runner and wait until all are gone; runs on their way end as failed."""
         self._pool.close()

@@ -50,6 +50,12 @@ class Pool:
         self._keeper = threading.Thread(target=self._keep, name="runner-keeper", daemon=True)
         self._keeper.start()
 
+    def resize(self, most: int) -> None:
+        """Another limit: more may start at once, surplus ones go when they have been idle for a while."""
+        with self._changed:
+            self._most = most
+            self._keeper_wanted.notify()
+
     def take(self, dialect: str, key: str, is_given_up: Callable[[], bool]) -> Child | None:
         """A runner of this dialect, best one that knows the source; None when the caller gave up waiting."""
         with self._changed:
