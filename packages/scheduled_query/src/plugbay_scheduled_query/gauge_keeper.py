@@ -3,13 +3,16 @@
 import threading
 from datetime import datetime, timedelta
 
-from plugbay import Clock
+from plugbay import Clock, get_logger
 
+from plugbay_scheduled_query.core.model import Sample
 from plugbay_scheduled_query.gauges import GaugeBoard
 from plugbay_scheduled_query.repository.housekeeping import REMEMBERED
 from plugbay_scheduled_query.repository.samples import Samples
 
 OVERLAP = timedelta(seconds=60)  # clocks of nodes differ, and a long transaction shows its changes late
+
+log = get_logger("plugbay.scheduled_query")
 
 
 class GaugeKeeper:
@@ -29,12 +32,11 @@ class GaugeKeeper:
         return self._board.text()
 
     def refresh(self, query_id: int) -> None:
-        """Something happened to a query here: its gauge is current from now on."""
-        sample = self._samples.of(query_id)
-        if sample:
-            self._board.put(sample)
-        else:
-            self._board.drop(query_id)
+        """Something happened to a query here: its gauge is current from now on, or at the next scrape."""
+        try:
+            self._show(query_id, self._samples.of(query_id))
+        except Exception:
+            log.exception("metric_not_updated", id=query_id, reason="its gauge could not be read")
 
     def _catch_up(self) -> None:
         now = self._clock.now()
@@ -43,8 +45,11 @@ class GaugeKeeper:
             self._board.replace(self._samples.all())
         else:
             for query_id, sample in self._samples.changed_since(self._seen_until - OVERLAP):
-                if sample:
-                    self._board.put(sample)
-                else:
-                    self._board.drop(query_id)
+                self._show(query_id, sample)
         self._seen_until = now
+
+    def _show(self, query_id: int, sample: Sample | None) -> None:
+        if sample:
+            self._board.put(sample)
+        else:
+            self._board.drop(query_id)
