@@ -69,3 +69,12 @@ def test_switching_it_on_and_off_leaves_no_thread_and_no_file_behind(service):
         switch(service, True)
     assert len(own_threads()) == before
     assert len(list((service.host.data_dir / "nodes").iterdir())) == 1
+
+
+def test_other_settings_count_at_once(service):
+    query = service.create(cron_schedule="0 20 * * *")["id"]
+    assert service.parts.definitions.get(query).next_run_at.hour == 20
+    with service.settings(max_parallel=20, timezone="Europe/Berlin"):
+        assert service.parts.executor._pool._most == 24
+        assert service.parts.definitions.get(query).next_run_at.hour == 19
+    assert service.parts.definitions.get(query).next_run_at.hour == 20

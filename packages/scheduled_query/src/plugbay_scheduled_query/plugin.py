@@ -83,8 +83,7 @@ class ScheduledQueryPlugin(BaseModule):
 
     def _follow_settings(self) -> None:
         assert self._assembly
-        self.parts.book.adopt(self.module_settings.named_sources())
-        self._assembly.retiming.follow(self.module_settings.timezone)
+        self._assembly.follow(self.module_settings)
 
     def _stop(self, grace_s: float) -> None:
         # the task worker, which was told before us, has given what runs its time
