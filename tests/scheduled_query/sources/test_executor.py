@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import duckdb
 import psutil
 import pytest
 from fakes import FakeClock
@@ -104,14 +105,26 @@ def test_one_source_keeps_to_the_runner_that_knows_it(make: Callable[..., Asker]
 def test_a_runner_of_one_dialect_makes_place_for_another(
     make: Callable[..., Asker], sqlite_url: str, tmp_path: Path
 ):
-    import duckdb
-
     duckdb.connect(str(tmp_path / "x.duckdb")).close()
     asker = make(1, ahead=1)
     for _ in range(2):
         assert asker.value(sqlite_url, "SELECT 1") == 1
         assert asker.value(f"duckdb:///{tmp_path}/x.duckdb", "SELECT 2") == 2
         assert len(asker.executor.runners()) <= 1
+
+
+def test_runners_of_two_dialects_in_demand_do_not_drive_each_other_out(
+    make: Callable[..., Asker], sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(pool, "EXCHANGE_AFTER_S", 600.0)
+    duckdb.connect(str(tmp_path / "x.duckdb")).close()
+    asker, places = make(2), [target(sqlite_url), target(f"duckdb:///{tmp_path}/x.duckdb")]
+    for place in places:
+        asker.ask(place, "SELECT 1")
+    before = {runner.pid for runner in asker.executor.runners()}
+    started = [asker.start(places[number % 2], "SELECT 1") for number in range(40)]
+    assert all(run.outcome().status == "success" for run in started)
+    assert {runner.pid for runner in asker.executor.runners()} == before
 
 
 def test_many_threads_get_each_their_own_answer(make: Callable[..., Asker], sqlite_url: str):

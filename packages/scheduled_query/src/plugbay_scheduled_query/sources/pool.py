@@ -10,6 +10,7 @@ from plugbay import get_logger
 from plugbay_scheduled_query.sources.child import FAREWELL_S, Child, RunnerGoneError
 
 IDLE_LIMIT_S = 60.0  # what is not used for this long, beyond those ahead, is let go
+EXCHANGE_AFTER_S = 0.5  # idle for so long, a runner makes room for one of another dialect that somebody wants
 RETRY_START_S = 1.0  # after a start that the system refused
 LOOK_AT_DYING_S = 0.02
 
@@ -175,12 +176,17 @@ class Pool:
         unserved, free = self._unserved()
         if len(self._idle) + len(self._busy) < self._most:
             return unserved > 0 or len(free) < self._ahead
-        if unserved and free:
-            # all places are taken: an idle runner of another dialect goes
+        if unserved and free and self._may_exchange(free[0]):
             self._idle.remove(free[0])
             self._let_die(free[0])
             return True
         return False
+
+    def _may_exchange(self, idle: Child) -> bool:
+        """All places are taken: a runner that is idle for a moment only will be wanted again at once."""
+        is_unused = time.monotonic() - idle.last_used >= EXCHANGE_AFTER_S
+        known = {child.dialect for child in (*self._idle, *self._busy)}
+        return is_unused or not known.issuperset(self._wanted)
 
     def _start_one(self) -> None:
         self._changed.release()  # starting takes a while, and lending goes on
@@ -230,6 +236,8 @@ class Pool:
         now = time.monotonic()
         pauses = [LOOK_AT_DYING_S] if self._dying else []
         pauses += [max(0.0, due - now) for due, _ in self._doomed.values()]
+        if self._wanted and self._idle:
+            pauses.append(max(LOOK_AT_DYING_S, self._idle[0].last_used + EXCHANGE_AFTER_S - now))
         if len(self._idle) > self._ahead:
             pauses.append(max(0.0, self._idle[0].last_used + IDLE_LIMIT_S - now))
         return min(pauses, default=None)
