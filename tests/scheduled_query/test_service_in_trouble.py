@@ -300,3 +300,18 @@ def test_what_is_due_on_a_full_disk_stays_due(world, store, add_query, make_due,
     here.settle()
     [execution] = executions(histories, query)
     assert (execution.status, execution.due_at, execution.missed) == ("success", due, 0)
+
+
+def test_what_people_run_does_not_take_the_places_of_the_schedule(world, add_query, make_due):
+    here = world()
+    here.settings = Settings(interval=0, max_parallel=1)
+    by_hand = [add_query(f"slow {n}", query=FOREVER, timeout=60, enabled=False) for n in range(3)]
+    for query in by_hand:
+        here.service.begin_now(query.id, "ada")
+    for number in range(5):
+        make_due(add_query(f"quick {number}"))
+    here.service.tick()
+    until(lambda: here.reports.executions["success"] == 5)
+    for query in by_hand:
+        here.service.cancel(query.id, "ada")
+    here.settle()

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterable
 from concurrent.futures import Future
 
-from plugbay_scheduled_query.core.model import Execution
+from plugbay_scheduled_query.core.model import Execution, Trigger
 from plugbay_scheduled_query.repository.claims import ClaimedRun
 
 Promise = Future[Execution | None]
@@ -38,6 +38,12 @@ class InFlight:
     def ids(self) -> list[int]:
         with self._lock:
             return [*self._waiting, *self._begun]
+
+    def scheduled(self) -> int:
+        """How many of them the clock asked for."""
+        with self._lock:
+            runs = [*self._waiting.values(), *self._begun.values()]
+        return sum(run.run.trigger is Trigger.SCHEDULE for run in runs)
 
     def has_begun(self, run_id: int) -> bool:
         with self._lock:

@@ -256,7 +256,7 @@ class Service:
         settings = self._settings()
         if settings.interval > 0:
             return self._claims.claim_paced(settings.timezone, settings.interval)
-        room = self._most_claimed() - len(self._runs)
+        room = self._most_claimed() - self._runs.scheduled()
         return self._claims.claim_batch(room, settings.timezone) if room > 0 else []
 
     def _most_claimed(self) -> int:
@@ -265,7 +265,7 @@ class Service:
 
     def _is_worth_a_claim(self) -> bool:
         """A lane counts for itself; of slots, some are claimed for at a time."""
-        return self._settings().interval > 0 or 2 * len(self._runs) <= self._most_claimed()
+        return self._settings().interval > 0 or 2 * self._runs.scheduled() <= self._most_claimed()
 
     def _look_again(self, rest_s: float | None) -> None:
         now = self._clock.now()
