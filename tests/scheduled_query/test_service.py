@@ -315,7 +315,7 @@ def test_a_node_that_does_not_tick_takes_what_the_one_that_ticks_has_no_slot_for
 ):
     one, two = world(), world()
     one.settings = two.settings = Settings(interval=0, max_parallel=1)
-    slow = [add_query(f"slow {n}", query=FOREVER, timeout=60) for n in range(4)]
+    slow = [add_query(f"slow {n}", query=FOREVER, cron_schedule="@yearly", timeout=60) for n in range(4)]
     for query in slow:
         make_due(query)
     two.service.start()
