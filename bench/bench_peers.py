@@ -1,8 +1,8 @@
 """The same queries, all due each minute, under `plugbay serve` and under a peer: query-exporter.
 
 The peer is installed into an environment of its own in a temporary folder. Both run as real servers for three
-minutes and are scraped every 15 seconds, as Prometheus would; one scrape in four falls on the full minute. How
-many of the due runs took place, how long a scrape took, and the CPU time of all processes together. Takes
+minutes and are scraped every 15 seconds, as Prometheus would; each fourth scrape falls on the full minute.
+Told are how many of the due runs took place, how long a scrape took, and the CPU time of all processes. Takes
 about a quarter of an hour.
 """
 
