@@ -293,6 +293,19 @@ def test_widgets_refresh_only_when_there_is_news(service: Service):
     assert "1" in read(service.viewer.get(address, headers=shown).text).first("article").text
 
 
+def test_the_calendar_counts_each_day_by_how_it_went(service_on_both: Service):
+    service, made = service_on_both, service_on_both.create()
+    now = service.clock.now()
+    for ago, status in ((40, "success"), (3, "success"), (3, "failed"), (1, "timeout"), (0, "success")):
+        service.record(made["id"], status, executed_at=now - timedelta(days=ago))
+    days = service.parts.glances.days(made["id"], (now - timedelta(days=30)).date(), now.date())
+    assert days == {
+        (now - timedelta(days=3)).date(): {"success": 1, "failed": 1},
+        (now - timedelta(days=1)).date(): {"timeout": 1},
+        now.date(): {"success": 1},
+    }
+
+
 def test_the_dashboard_refreshes_only_when_there_is_news(service_on_both: Service):
     service = service_on_both
     made = service.create()

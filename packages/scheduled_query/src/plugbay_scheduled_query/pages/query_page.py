@@ -1,7 +1,7 @@
 """One query: its latest result, how it went over time, its history and its definition."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -33,10 +33,9 @@ def query_routes(site: Site) -> APIRouter:
     def live(request: Request, query_id: str) -> Response:
         """The head and the latest result; charts and history with them once something ran."""
         query = site.query(query_id)
-        context = live_context(site, query)
-        if has_seen(request, context["seen"]):
+        if has_seen(request, mark_of(query, site.parts.clock.now())):
             return Response(status_code=UNCHANGED)
-        context |= history_context(site, request, query)
+        context = live_context(site, query) | history_context(site, request, query)
         return site.page(request, "query_live", {**context, "is_refresh": True})
 
     return router
@@ -47,7 +46,7 @@ def live_context(site: Site, query: Query) -> dict[str, Any]:
     parts = site.parts
     points = parts.glances.points(query.id, POINTS)
     today = parts.clock.now().date()
-    since = datetime.combine(today - timedelta(weeks=WEEKS), datetime.min.time(), UTC)
+    since = today - timedelta(weeks=WEEKS)
     return {
         "query": query,
         "under_way": parts.glances.under_way([query.id] if query.running else []),
@@ -56,7 +55,7 @@ def live_context(site: Site, query: Query) -> dict[str, Any]:
         "shown": shown(query, latest),
         "values": value_chart(points),
         "durations": duration_chart(points),
-        "calendar": calendar(parts.glances.days(query.id, since), today),
+        "calendar": calendar(parts.glances.days(query.id, since, today), today),
         "metric_text": metric_text(query),
         "seen": mark_of(query, parts.clock.now()),
     }

@@ -1,10 +1,12 @@
 """Results as cards, each by its render type; on a wall display they fill the screen."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.pages.list_view import list_view
 from plugbay_scheduled_query.pages.news import mark_of_all
 from plugbay_scheduled_query.pages.result_view import Shown, shown
@@ -23,36 +25,47 @@ def widget_routes(site: Site) -> APIRouter:
     @router.get("/results-widgets")
     def widgets(request: Request) -> Response:
         is_full = request.query_params.get("full") == "1"
-        context = {**widgets_context(site, request), "sources": site.parts.book.all(), "topic": "widgets"}
+        page = widgets_page(site, request)
+        context = {
+            **page,
+            **cards(site, page["queries"]),
+            "sources": site.parts.book.all(),
+            "topic": "widgets",
+        }
         return site.page(request, "wall" if is_full else "widgets", context)
 
     @router.get("/widgets")
     def live(request: Request) -> Response:
-        context = widgets_context(site, request)
-        if has_seen(request, context["seen"]):
+        page = widgets_page(site, request)
+        if has_seen(request, page["seen"]):
             return Response(status_code=UNCHANGED)
-        return site.page(request, "widgets_live", context)
+        return site.page(request, "widgets_live", page | cards(site, page["queries"]))
 
     return router
 
 
-def widgets_context(site: Site, request: Request) -> dict[str, Any]:
-    """A page of queries with their latest results."""
+def widgets_page(site: Site, request: Request) -> dict[str, Any]:
+    """A page of queries."""
     view = list_view(request.query_params, LIMIT)
     queries, total = site.parts.definitions.page(view.listing, view.offset, view.limit)
     if not queries and total:
         view = view.within(total)
         queries, total = site.parts.definitions.page(view.listing, view.offset, view.limit)
-    latest = site.parts.glances.latest([query.id for query in queries])
-    cards = [(query, latest.get(query.id), shown(query, latest.get(query.id))) for query in queries]
     return {
         "view": view,
-        "cards": [(query, found, made, size(made)) for query, found, made in cards],
+        "queries": queries,
         "total": total,
         "pages": -(-total // view.limit),
         "is_full": request.query_params.get("full") == "1",
         "seen": mark_of_all(queries, site.parts.clock.now(), total),
     }
+
+
+def cards(site: Site, queries: Sequence[Query]) -> dict[str, Any]:
+    """Their latest results, each made ready to be shown."""
+    latest = site.parts.glances.latest([query.id for query in queries])
+    made = [(query, latest.get(query.id), shown(query, latest.get(query.id))) for query in queries]
+    return {"cards": [(query, found, ready, size(ready)) for query, found, ready in made]}
 
 
 def size(made: Shown | None) -> str:

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import sqlalchemy as sa
-from plugbay import Store
+from plugbay import Store, UTCDateTime
 
 from plugbay_scheduled_query.core.model import Status
 from plugbay_scheduled_query.tables import history, queries, results, runs, states
@@ -109,23 +110,37 @@ class Glances:
         rows = self._all(select.limit(limit))
         return [Point(at, took, Status(status), value) for at, took, status, value in reversed(rows)]
 
-    def days(self, query_id: int, since: datetime) -> Days:
-        """How many executions of a query ended how on each day (UTC)."""
-        day = self._day()
-        select = (
-            sa.select(day, history.c.status, sa.func.count())
-            .where(history.c.query_id == query_id, history.c.executed_at >= since)
-            .group_by(day, history.c.status)
-        )
+    def days(self, query_id: int, since: date, until: date) -> Days:
+        """How many executions of a query ended how on each day (UTC).
+
+        The dense numbers are looked up where each day begins: that costs the days, not what ran on them.
+        """
+        days = [since + timedelta(days=n) for n in range((until - since).days + 2)]
+        firsts = {status.value: self._firsts(query_id, status.value, days) for status in Status}
         found: Days = {}
-        for start, status, count in self._all(select):
-            found.setdefault(date.fromisoformat(str(start)[:10]), {})[status] = count
+        for status, numbers in firsts.items():
+            for day, (first, following) in zip(days, pairwise(numbers), strict=False):
+                if following > first:
+                    found.setdefault(day, {})[status] = following - first
         return found
 
-    def _day(self) -> sa.ColumnElement[Any]:
-        if self._store.dialect == "sqlite":
-            return sa.func.substr(history.c.executed_at, 1, 10, type_=sa.String)
-        return sa.func.date_trunc("day", history.c.executed_at, "UTC", type_=sa.DateTime(timezone=True))
+    def _firsts(self, query_id: int, status: str, days: list[date]) -> list[int]:
+        """For each day the number of the first execution from its beginning on; after the last, the next."""
+        begins = [datetime.combine(day, datetime.min.time(), UTC) for day in days]
+        day = sa.values(sa.column("at", UTCDateTime)).data([(at,) for at in begins]).cte("days")
+        number = (
+            sa.select(history.c.status_number)
+            .where(history.c.query_id == query_id, history.c.status == status)
+            .where(history.c.executed_at >= day.c.at)
+            .order_by(history.c.executed_at, history.c.status_number)
+            .limit(1)
+            .scalar_subquery()
+        )
+        past = (
+            sa.select(states.c[f"last_{status}"] + 1).where(states.c.query_id == query_id).scalar_subquery()
+        )
+        rows = self._all(sa.select(sa.func.coalesce(number, past, 0)).select_from(day).order_by(day.c.at))
+        return [first for (first,) in rows]
 
     def _all(self, select: sa.Select[Any]) -> list[Any]:
         with self._store.connect() as connection:
