@@ -183,3 +183,8 @@ class TestOnlyInTheBrowser:
     @pytest.mark.parametrize("path", PATHS)
     def test_a_stranger_cannot_at_all(self, host: Plugbay, path: str) -> None:
         assert Visitor(host.app).post(path).status_code == 401
+
+
+def test_the_password_form_tells_password_managers_whose_it_is(ada: Visitor) -> None:
+    form = ada.get("/account").text.partition('action="/account/password"')[2].partition("</form>")[0]
+    assert 'value="ada" autocomplete="username"' in form

@@ -178,6 +178,15 @@ def test_without_plugins_the_start_page_says_how_to_add_one(make_host, client_of
     assert "plugbay plugin new" in page.text
 
 
+def test_the_start_page_says_what_became_of_plugins_that_offer_no_page(make_host, client_of):
+    host = make_host("good")
+    host.modules.disable("polite")
+    host.modules.disable("greeter")
+    said = client_of(host).get("/").text
+    assert "None of its plugins offers a page to you: 2 disabled." in said
+    assert 'href="/admin/plugins">plugin page</a> says why' in said
+
+
 def test_the_first_admins_password_is_printed_once(make_host, capsys: pytest.CaptureFixture[str]):
     host = make_host(config={"admin_password": None})
     with TestClient(host.app):

@@ -120,6 +120,16 @@ def test_a_running_job_is_shown_and_cancelled_by_name(admin: TestClient, engine:
     assert "cancelled by admin job cancelled now" in text
 
 
+def test_a_recent_job_shows_which_one_it_was(admin: TestClient, engine: EmbeddedEngine) -> None:
+    engine.handle(owner="shop", name="restock", call=lambda job: None)
+    engine.submit_many("shop", "restock", [{"article": 7}, {"article": 8}])
+    assert engine.wait_idle(PATIENCE_S)
+
+    text = text_of(admin)
+    assert "{&#34;article&#34;: 7} job done" in text
+    assert "{&#34;article&#34;: 8} job done" in text
+
+
 def test_a_job_that_was_asked_to_stop_is_shown_as_stopping(admin: TestClient, engine: EmbeddedEngine) -> None:
     deaf = Gate()
     engine.handle(owner="shop", name="restock", call=deaf)

@@ -1,5 +1,6 @@
 """GET /: to the first page of the menu that the visitor may see, or to a welcome page."""
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
@@ -22,8 +23,7 @@ def home_router(host: "Plugbay") -> APIRouter:
         first = next((entry.url for entry in main if entry.url.startswith("/")), None)
         if first:
             return RedirectResponse(url_below_root(request, first), status_code=303)
-        return host.templates.response(
-            request, "plugbay/welcome.html.j2", {"path_plugins": host.path_plugins}
-        )
+        found = Counter(plugin.state.value for plugin in host.modules.all())
+        return host.templates.response(request, "plugbay/welcome.html.j2", {"found": found})
 
     return router

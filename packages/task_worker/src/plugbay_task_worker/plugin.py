@@ -17,7 +17,10 @@ UNLOAD_GRACE_S = 5.0  # someone waits for the page that disables the plugin
 
 
 class TaskWorker(BaseModule):
-    """Brings `engine`, ready for use in the `on_load_complete` of every plugin that depends on this one."""
+    """Periodic tasks and background jobs for the other plugins.
+
+    Its `engine` is ready for use in the `on_load_complete` of every plugin that depends on this one.
+    """
 
     module_name = "task_worker"
     module_version = "0.3.0"
