@@ -9,6 +9,17 @@ from plugbay_scheduled_query.repository.histories import HistoryFilter
 from plugbay_scheduled_query.tables import history as table
 from specification.asking import history
 
+FIELDS = [
+    ("id", int),
+    ("scheduled_query_id", int),
+    ("executed_at", datetime),
+    ("duration_ms", int),
+    ("result", str),
+    ("result_key", tuple),
+    ("status", str),
+    ("error_message", str | None),
+    ("monitor_metrics_snapshot", dict | None),
+]
 METRIC = {"metric_name": "history_record", "labels": {"region": "all"}}
 
 
@@ -30,21 +41,7 @@ def records(service, query) -> list[Execution]:
     return found[::-1]
 
 
-@pytest.mark.parametrize(
-    ("field", "kinds"),
-    [
-        ("id", int),
-        ("scheduled_query_id", int),
-        ("executed_at", datetime),
-        ("duration_ms", int),
-        ("result", str),
-        ("result_key", tuple),
-        ("status", str),
-        ("error_message", str | None),
-        ("monitor_metrics_snapshot", dict | None),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
+@pytest.mark.parametrize(("field", "kinds"), FIELDS, ids=[row[0] for row in FIELDS])
 def test_field_has_its_name_and_type(records, field, kinds):
     success = records[0]
     assert isinstance(getattr(success, field), kinds)

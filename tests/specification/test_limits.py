@@ -1,5 +1,7 @@
 """Limits: the value of each."""
 
+from typing import Any
+
 import pytest
 from specification.asking import history, settings_of
 
@@ -9,7 +11,6 @@ def test_scheduler_cycle_is_60_seconds(service):
     assert [task.seconds for task in tasks if task.name == "collect_execute_scheduled_query"] == [60]
 
 
-@pytest.mark.usefixtures("clean")
 def test_interval_is_by_default_30_seconds_between_query_executions(service, next_minute, wait_s):
     assert settings_of(service).interval == 30
     both = [service.create(cron_schedule="* * * * *") for _ in range(2)]
@@ -20,23 +21,26 @@ def test_interval_is_by_default_30_seconds_between_query_executions(service, nex
     assert starts == ["00", "30"]
 
 
-def test_limit_history_is_by_default_unlimited(service):
-    assert settings_of(service).limit_history == -1
+@pytest.fixture(scope="module")
+def query(service) -> dict[str, Any]:
+    """A query with more executions than fit on one page."""
     made = service.create()
-    for _ in range(205):
+    for _ in range(201):
         service.record(made["id"])
-    answer = service.viewer.get(f"/api/execution-history/{made['id']}").json()
-    assert answer["pagination"]["total_count"] == 205
+    return made
+
+
+def test_limit_history_is_by_default_unlimited(service, query):
+    assert settings_of(service).limit_history == -1
+    answer = service.viewer.get(f"/api/execution-history/{query['id']}").json()
+    assert answer["pagination"]["total_count"] == 201
 
 
 @pytest.mark.parametrize(
     ("given", "size"), [({}, 50), ({"limit": 200}, 200)], ids=["by_default_50", "at_most_200"]
 )
-def test_history_page_size(service, given, size):
-    made = service.create()
-    for _ in range(201):
-        service.record(made["id"])
-    assert len(history(service, made["id"], **given)) == size
+def test_history_page_size(service, query, given, size):
+    assert len(history(service, query["id"], **given)) == size
 
 
 def test_history_page_size_above_200_is_refused(service):

@@ -2,6 +2,7 @@
 
 import shutil
 import threading
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,11 +129,29 @@ def test_post_toggle_disables_and_enables_a_plugin(service):
     assert seen == [("disabled", False), ("loaded", True)]
 
 
-def test_post_install_requirements_installs_what_the_plugin_requires(service):
-    visitor = service.client(service.admin.headers["authorization"].split()[1])
-    answer = visitor.post("/admin/base_module/polite/install-requirements")
-    assert (answer.status_code, answer.headers["location"]) == (303, LIST)
-    assert "polite has all that it needs." in visitor.get(LIST).text
+@pytest.fixture
+def needs_a_package(service, tmp_path, monkeypatch) -> Iterator[Path]:
+    """Makes polite require a package that only a folder of ours has; what pip installs comes to the path."""
+    info = "spec_needed-2.0.dist-info"
+    with zipfile.ZipFile(tmp_path / "spec_needed-2.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("spec_needed.py", "")
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: spec_needed\nVersion: 2.0\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    for name, value in {"NO_INDEX": "1", "FIND_LINKS": tmp_path, "TARGET": tmp_path / "installed"}.items():
+        monkeypatch.setenv(f"PIP_{name}", str(value))
+    declared = service.host.path_plugins / "polite/requirements.txt"
+    declared.write_text("spec_needed>=2\n")
+    yield tmp_path / "installed"
+    declared.unlink()
+
+
+def test_post_install_requirements_installs_the_plugins_requirements(service, needs_a_package):
+    path = "/admin/base_module/polite/install-requirements"
+    answer = service.admin.post(path)
+    assert (answer.status_code, answer.headers["location"]) == (303, path)
+    assert "Installed for polite: spec_needed&gt;=2." in service.admin.get(path).text
+    assert (needs_a_package / "spec_needed.py").is_file()
 
 
 def test_post_remove_disables_and_deletes_a_plugin(service):

@@ -3,6 +3,7 @@
 import inspect
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +15,46 @@ from jinja2 import BaseLoader
 from plugbay import FlashMessage, Plugbay, PluginService
 from plugbay.module_manager import ModuleManager
 
+METHODS = [
+    ("discover_plugins", ["folder", "module_type"], list),
+    ("initialize_plugins_in_order", [], dict),
+    ("is_module_loaded", ["module_or_name"], bool),
+    ("register_all_routes", [], None),
+    ("get_template_loaders", [], dict),
+    ("execute_all_module_hook", ["hook_name", "require_loaded"], None),
+]
+OPERATIONS = [
+    ("enable_plugin", "plugin_name"),
+    ("disable_plugin", "plugin_name"),
+    ("install_module_requirements", "module_name"),
+    ("remove_plugin", "plugin_name"),
+]
 SAMPLES = Path(__file__).parents[1] / "plugins/good"
 PASSWORD = "correct horse battery staple"
 
 
-@pytest.fixture
-def host(quiet: None, tmp_path: Path) -> Iterator[Plugbay]:
+@contextmanager
+def hosting(folder: Path) -> Iterator[Plugbay]:
     """A host with two plugins in its folder beside the installed ones; polite needs greeter."""
-    shutil.copytree(SAMPLES, tmp_path / "plugins")
-    host = Plugbay(FastAPI(), tmp_path, config={"admin_password": PASSWORD})
+    shutil.copytree(SAMPLES, folder / "plugins")
+    host = Plugbay(FastAPI(), folder, config={"admin_password": PASSWORD})
     yield host
     host.modules.unload_all()
     host.store.close()
+
+
+@pytest.fixture(scope="module")
+def host(quiet: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugbay]:
+    """A host for those who leave it as they find it."""
+    with hosting(tmp_path_factory.mktemp("host")) as shared:
+        yield shared
+
+
+@pytest.fixture
+def own_host(quiet: None, tmp_path: Path) -> Iterator[Plugbay]:
+    """A host for those who do not."""
+    with hosting(tmp_path) as own:
+        yield own
 
 
 def parameters(call: Any) -> dict[str, Any]:
@@ -60,16 +89,18 @@ def test_app_root_dir_is_by_default_the_current_directory(quiet, tmp_path, monke
 
 
 @pytest.mark.parametrize(
-    ("option", "folder"), [("path_plugins", "plugins"), ("path_modules", "domains")], ids=lambda text: text
+    ("option", "folder"),
+    [("path_plugins", "plugins"), ("path_modules", "domains")],
+    ids=["path_plugins", "path_modules"],
 )
-def test_folder_is_by_default_below_app_root_dir(host, tmp_path, option, folder):
-    assert getattr(host, option) == tmp_path / folder
+def test_folder_is_by_default_below_app_root_dir(host, option, folder):
+    assert getattr(host, option) == host.app_root_dir / folder
 
 
-@pytest.mark.parametrize("option", ["app_root_dir", "path_plugins", "path_modules"])
-def test_folder_can_be_given(quiet, tmp_path, option):
-    host = Plugbay(FastAPI(), **{"app_root_dir": tmp_path, option: tmp_path / "mine"})
-    assert getattr(host, option) == tmp_path / "mine"
+def test_folders_can_be_given(quiet, tmp_path):
+    folders = {"app_root_dir": tmp_path, "path_plugins": tmp_path / "mine", "path_modules": tmp_path / "ours"}
+    host = Plugbay(FastAPI(), **folders)
+    assert {option: getattr(host, option) for option in folders} == folders
     host.modules.unload_all()
     host.store.close()
 
@@ -99,18 +130,7 @@ def test_initialisation_happens_in_the_constructor(host):
 # the module manager
 
 
-@pytest.mark.parametrize(
-    ("method", "takes", "returns"),
-    [
-        ("discover_plugins", ["folder", "module_type"], list),
-        ("initialize_plugins_in_order", [], dict),
-        ("is_module_loaded", ["module_or_name"], bool),
-        ("register_all_routes", [], None),
-        ("get_template_loaders", [], dict),
-        ("execute_all_module_hook", ["hook_name", "require_loaded"], None),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
+@pytest.mark.parametrize(("method", "takes", "returns"), METHODS, ids=[row[0] for row in METHODS])
 def test_manager_method_has_its_signature(method, takes, returns):
     call = getattr(ModuleManager, method)
     assert list(parameters(call)) == takes
@@ -119,9 +139,9 @@ def test_manager_method_has_its_signature(method, takes, returns):
 
 
 @pytest.mark.parametrize("module_type", ["plugin", "domain"])
-def test_discover_plugins_takes_a_folder_and_a_module_type(host, tmp_path, module_type):
+def test_discover_plugins_takes_a_folder_and_a_module_type(own_host, tmp_path, module_type):
     shutil.copytree(SAMPLES / "greeter", tmp_path / "more/another")
-    found = host.modules.discover_plugins(tmp_path / "more", module_type)
+    found = own_host.modules.discover_plugins(tmp_path / "more", module_type)
     assert [(plugin.name, plugin.source.kind) for plugin in found] == [("another", module_type)]
 
 
@@ -144,14 +164,15 @@ def test_is_module_loaded_is_true_when_enabled_and_loaded(host):
     assert host.modules.is_module_loaded("polite") is False
     assert host.modules.is_module_loaded(module) is False
     assert host.modules.is_module_loaded("nobody") is False
+    PluginService.enable_plugin("polite", host)
 
 
-def test_register_all_routes_serves_what_is_loaded(host):
+def test_register_all_routes_serves_what_is_loaded(own_host):
     router = APIRouter()
     router.add_api_route("/late", lambda: "here", methods=["GET"])
-    host.get_module("polite").module_router = router
-    host.modules.register_all_routes()
-    with TestClient(host.app, follow_redirects=False) as client:
+    own_host.get_module("polite").module_router = router
+    own_host.modules.register_all_routes()
+    with TestClient(own_host.app, follow_redirects=False) as client:
         client.auth = ("admin", PASSWORD)
         assert client.get("/polite/late").json() == "here"
         assert client.get("/greeter/").status_code == 200
@@ -176,16 +197,7 @@ def test_execute_all_module_hook_requires_loaded_modules_by_default(host):
 # the plugin service
 
 
-@pytest.mark.parametrize(
-    ("operation", "takes"),
-    [
-        ("enable_plugin", "plugin_name"),
-        ("disable_plugin", "plugin_name"),
-        ("install_module_requirements", "module_name"),
-        ("remove_plugin", "plugin_name"),
-    ],
-    ids=lambda text: text,
-)
+@pytest.mark.parametrize(("operation", "takes"), OPERATIONS, ids=[row[0] for row in OPERATIONS])
 def test_operation_is_static_and_takes_the_name_and_the_framework_object(operation, takes):
     assert isinstance(inspect.getattr_static(PluginService, operation), staticmethod)
     given = parameters(getattr(PluginService, operation))
@@ -204,8 +216,8 @@ def test_install_module_requirements_returns_a_flash_message(host):
     assert isinstance(PluginService.install_module_requirements("polite", host), FlashMessage)
 
 
-def test_remove_plugin_returns_a_list_of_flash_messages_and_a_redirect(host, tmp_path):
-    answer = PluginService.remove_plugin("polite", host)
+def test_remove_plugin_returns_a_list_of_flash_messages_and_a_redirect(own_host, tmp_path):
+    answer = PluginService.remove_plugin("polite", own_host)
     assert [type(item) for item in answer] == [FlashMessage, RedirectResponse]
     assert answer[1].headers["location"] == "/admin/plugins"
     assert not (tmp_path / "plugins/polite").exists()
