@@ -83,6 +83,19 @@ def test_no_text_is_made_that_a_function_could_be_lost_in(sql: str) -> None:
     assert rule(sql) == "endless"
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT EXTRACTVALUE(a, '//b') FROM t",
+        "SELECT UPDATEXML(a, '//b', 'c') FROM t",
+        "SELECT ENCRYPT('a', '$6$rounds=999999999$b')",
+        "SELECT KDF('a', 'b', 2000000000)",
+    ],
+)
+def test_functions_of_mariadb_that_nothing_can_stop_are_refused(sql: str) -> None:
+    assert rule(sql, "mysql") == "function"
+
+
 def test_a_text_of_some_length_may_be_made() -> None:
     assert rule("SELECT repeat(repeat('ab', 10), 10 * 10), repeat(name, 3), lpad('x', -5) FROM t") is None
 

@@ -15,7 +15,8 @@ from .tokens import Kind, Token
 from .verdict import Rejection
 
 LARGEST = 10_000_000  # rows of one series; ten times what is sensible
-LONGEST = 1_000_000  # characters or items of one value: a function at work on more cannot always be stopped
+# No cell keeps more, and looking for one long text in another cannot be stopped, however long it takes.
+LONGEST = 100_000  # characters or items of one value
 
 # Which argument of a function says how large its result is.
 _SIZE_ARGUMENT = {

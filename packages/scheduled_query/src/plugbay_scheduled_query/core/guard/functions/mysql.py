@@ -10,8 +10,8 @@ rand std truncate
 
 TEXTS = """
 aes_decrypt aes_encrypt ascii bin_to_uuid bit_length char chr compress convert decode des_decrypt
-des_encrypt elt encode encrypt export_set field find_in_set from_base64 group_concat hex
-insert instr kdf lcase lengthb locate make_set md5 mid natural_sort_key old_password ord password quote
+des_encrypt elt encode export_set field find_in_set from_base64 group_concat hex
+insert instr lcase lengthb locate make_set md5 mid natural_sort_key old_password ord password quote
 random_bytes regexp_instr regexp_like regexp_replace regexp_substr repeat sformat sha sha1 sha2 soundex
 space strcmp substring_index to_base64 ucase uncompress uncompressed_length unhex uuid_to_bin
 weight_string
@@ -70,7 +70,7 @@ st_validate st_within st_x st_y startpoint touches within x y
 DANGEROUS = {
     "it reads files of the server": "load_file",
     "it waits or computes without end on purpose": "sleep benchmark",
-    "it can work for hours on a long text and cannot be stopped": "extractvalue updatexml",
+    "it can work for hours and cannot be stopped": "extractvalue updatexml encrypt kdf",
     "it takes or frees locks": "get_lock release_lock release_all_locks service_*_lock*",
     "it waits for another server": "*_pos_wait *_gtid_wait wait_* wsrep_*",
     "it moves a sequence": "nextval setval",
