@@ -147,10 +147,12 @@ class Claims:
         Not all of the node's: one that it does not know of, because its claim was committed and the answer
         lost with the connection, must come to its end too.
         """
-        mine = (runs.c.node == self._node) & runs.c.id.in_(run_ids)
+        mine = sa.select(runs.c.id).where(runs.c.node == self._node, runs.c.id.in_(run_ids))
+        # what somebody writes at this moment needs no lease, and to wait for it could be a deadlock
+        free = mine.with_for_update(skip_locked=True)
         with self._store.begin() as connection:
             until = self.now(connection) + LEASE
-            connection.execute(sa.update(runs).where(mine).values(lease_until=until))
+            connection.execute(sa.update(runs).where(runs.c.id.in_(free)).values(lease_until=until))
 
     def nodes(self) -> set[str]:
         """The nodes that have runs under way."""
