@@ -9,25 +9,10 @@ import pytest
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from fastapi.testclient import TestClient
-from plugbay import Plugbay
 from plugbay.application import create_app
 from plugbay.errors import KeyRefused
 
 PASSWORD = "correct horse battery staple"  # of the admin that make_host makes
-
-
-def test_the_folders_default_to_plugins_and_domains_below_the_root(make_host, tmp_path: Path):
-    host = make_host()
-    assert host.path_plugins == tmp_path / "plugins"
-    assert host.path_modules == tmp_path / "domains"
-
-
-def test_the_root_defaults_to_the_current_directory(alone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    host = Plugbay(FastAPI())
-    assert host.app_root_dir == tmp_path
-    assert host.data_dir == tmp_path / "data"
-    host.store.close()
 
 
 def test_the_public_attributes_are_there(make_host):

@@ -83,7 +83,7 @@ def test_it_is_constructed_from_the_application_and_four_options():
 def test_app_root_dir_is_by_default_the_current_directory(quiet, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     host = Plugbay(FastAPI())
-    assert host.app_root_dir == tmp_path
+    assert (host.app_root_dir, host.data_dir) == (tmp_path, tmp_path / "data")
     host.modules.unload_all()
     host.store.close()
 
