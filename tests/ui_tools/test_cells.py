@@ -101,6 +101,20 @@ def test_digits_that_count_are_grouped(label: str):
     assert typed_grid([label], [[10481]]).rows[0][0].text == "10,481"
 
 
+def test_the_numbers_of_a_column_have_as_many_decimals():
+    rows = [
+        [Decimal("1254.7"), 10481, "1.2", 1e30],
+        [Decimal("6738.42"), 1.5, "1.10", 1.5],
+        [5, None, "2", None],
+    ]
+    grid = typed_grid(["revenue", "id", "release", "far"], rows)
+    texts = [[cell.text for cell in row] for row in grid.rows]
+    assert [row[0] for row in texts] == ["1,254.70", "6,738.42", "5.00"]
+    assert [row[1] for row in texts] == ["10481", "1.5", "NULL"]
+    assert [row[2] for row in texts] == ["1.2", "1.10", "2"]
+    assert [row[3] for row in texts] == ["1e+30", "1.5", "NULL"]
+
+
 def test_a_number_among_words_is_a_word():
     grid = typed_grid(["mixed"], [[10481], ["a"], [True], [None]])
     assert [cell.kind for cell in grid.rows[0] + grid.rows[1] + grid.rows[2] + grid.rows[3]] == [

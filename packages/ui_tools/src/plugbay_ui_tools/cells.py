@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from typing import Any
 
@@ -11,6 +11,7 @@ from plugbay_ui_tools.numbers import format_number, read_number
 MAX_DIGITS = 40  # a longer row of digits is text: nobody compares its size
 LONG_TEXT = 90  # characters; more are folded away behind the first ones
 PREVIEW = 80
+MAX_PLACES = 4  # decimals that numbers of a column are lined up by
 ISO_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 # digits that name a thing are not an amount: grouping them would only make them harder to compare
 NAMING_COLUMN = re.compile(r"(^|_)(id|ids|no|nr|year|zip|code|pid|port|version)$", re.IGNORECASE)
@@ -52,7 +53,8 @@ def typed_grid(labels: Sequence[str], rows: Iterable[Sequence[Any] | Mapping[str
     filled = [row[: len(labels)] + [None] * (len(labels) - len(row)) for row in plain]
     kinds = [column_kind(row[index] for row in filled) for index in range(len(labels))]
     columns = [Column(str(label), kind) for label, kind in zip(labels, kinds, strict=True)]
-    return Grid(columns, [list(map(_cell_of, row, columns)) for row in filled])
+    cells = [list(map(_cell_of, row, columns)) for row in filled]
+    return Grid(columns, _aligned(cells, columns, filled))
 
 
 def column_kind(values: Iterable[Any]) -> str:
@@ -92,6 +94,37 @@ def make_cell(value: Any, *, grouped: bool = True) -> Cell:
 def spell(value: Any) -> str:
     """The value as text, without grouping or loss."""
     return str(read_number(value)) if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _aligned(
+    rows: list[list[Cell]], columns: Sequence[Column], values: Sequence[Sequence[Any]]
+) -> list[list[Cell]]:
+    """The rows with as many decimals in all numbers of a column as the longest of them has.
+
+    Digits that name a thing, and those that came as text, are left as they are: 1.2 is not the version 1.20.
+    """
+
+    def places(index: int, column: Column) -> int:
+        is_text = any(isinstance(row[index], str) for row in values)
+        is_amount = column.is_number and not is_text and not NAMING_COLUMN.search(column.label)
+        return _places(row[index] for row in rows) if is_amount else 0
+
+    most = [places(index, column) for index, column in enumerate(columns)]
+    return [[_with_places(cell, count) for cell, count in zip(row, most, strict=True)] for row in rows]
+
+
+def _places(cells: Iterable[Cell]) -> int:
+    """0 where the numbers are too different to be lined up."""
+    texts = [cell.text for cell in cells if cell.kind == "number"]
+    most = max((len(text.partition(".")[2]) for text in texts), default=0)
+    return most if most <= MAX_PLACES and "e" not in "".join(texts).lower() else 0
+
+
+def _with_places(cell: Cell, places: int) -> Cell:
+    if not places or cell.kind != "number":
+        return cell
+    whole, _, decimals = cell.text.partition(".")
+    return replace(cell, text=f"{whole}.{decimals:0<{places}}")
 
 
 def _cell_of(value: Any, column: Column) -> Cell:
