@@ -228,3 +228,15 @@ def test_a_value_of_the_old_gauge_is_not_shown_as_the_new_ones(
     recording.record([finished(claimed)], clock.now(), KEEP_ALL)
     (sample,) = Samples(store).all()
     assert (sample.metric_name, sample.value, sample.is_up) == ("visitors", None, True)
+
+
+def test_a_clock_that_was_set_back_hides_nothing_from_a_date_filter(run, add_query, histories, clock):
+    query, noon = add_query(), clock.now()
+    for _ in range(5):
+        run(query)
+    clock.jump(-600)
+    for _ in range(5):
+        run(query)
+    wanted = HistoryFilter("all", noon - timedelta(hours=1), noon + timedelta(hours=1))
+    found, total = histories.page(query.id, wanted, 1, 50)
+    assert (len(found), total) == (10, 10)

@@ -71,7 +71,7 @@ class Histories:
     def _rows(
         self, select: sa.Select[Any], query_id: int, wanted: HistoryFilter, page: int, limit: int
     ) -> tuple[Sequence[Row], int]:
-        number = history.c.number if wanted.status == ALL else history.c.status_number
+        number = _number(wanted)
         with self._store.connect() as connection:
             live = self._live(connection, query_id, wanted)
             numbers = numbers_of_page(live, page, limit)
@@ -100,11 +100,21 @@ def numbers_within(
         return live
     first = _edge(connection, query_id, wanted, newest=False)
     last = _edge(connection, query_id, wanted, newest=True)
-    return NumberRange(first, last) if first is not None and last is not None else NOTHING
+    if first is None or last is None:
+        return NOTHING
+    if first > last:  # the clock was set back in between: time alone does not find the ends
+        number = _number(wanted)
+        ends = within(sa.select(sa.func.min(number), sa.func.max(number)), query_id, wanted)
+        first, last = connection.execute(ends).one()
+    return NumberRange(first, last)
+
+
+def _number(wanted: HistoryFilter) -> sa.Column[int]:
+    return history.c.number if wanted.status == ALL else history.c.status_number
 
 
 def _edge(connection: sa.Connection, query_id: int, wanted: HistoryFilter, newest: bool) -> int | None:
-    number = history.c.number if wanted.status == ALL else history.c.status_number
+    number = _number(wanted)
     order: Sequence[Any] = (history.c.executed_at, number)
     if newest:
         order = [column.desc() for column in order]
