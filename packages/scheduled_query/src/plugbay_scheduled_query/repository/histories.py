@@ -104,8 +104,8 @@ def numbers_within(
         return NOTHING
     if first > last:  # the clock was set back in between: time alone does not find the ends
         number = _number(wanted)
-        ends = within(sa.select(sa.func.min(number), sa.func.max(number)), query_id, wanted)
-        first, last = connection.execute(ends).one()
+        ends: Any = sa.select(sa.func.min(number), sa.func.max(number))
+        first, last = connection.execute(within(ends, query_id, wanted)).one()
     return NumberRange(first, last)
 
 
