@@ -312,3 +312,12 @@ def test_a_menu_entry_that_no_page_could_show_is_its_plugins_failure(
     assert "of a menu entry must be" in host.modules.get("odd").reason
     for page in ("/greeter/", "/admin/plugins", "/admin/menu"):
         assert client_of(host).get(page).status_code == 200
+
+
+def test_a_plugin_that_reloads_all_while_it_is_loaded_is_refused(make_host, write_plugin):
+    write_plugin("eager", "def on_load_complete(self, fast_pluggy): fast_pluggy.reload()")
+    host = make_host("good")
+    assert states(host) == {"eager": "refused", "greeter": "loaded", "polite": "loaded"}
+    assert host.modules.get("eager").reason == "plugins cannot be reloaded while they are being loaded"
+    assert host.records.changes()["reload"] == 0
+    assert host.reload()["eager"] == "refused"

@@ -38,8 +38,9 @@ class Follower:
         """Loads all plugins anew, here and in the other processes."""
         modules = self._host.modules
         with modules.lock:
+            states = modules.reload(self._host.path_plugins, self._host.path_modules)
             self._seen["reload"] = self._host.records.note_reload()
-            return modules.reload(self._host.path_plugins, self._host.path_modules)
+            return states
 
     def look(self) -> None:
         """Puts into effect what changed since the last look; a store that is away is asked again."""

@@ -2,7 +2,8 @@
 
 import os
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,6 +36,7 @@ class ModuleManager:
         self._plugins: dict[str, Plugin] = {}
         self._doubles: list[Plugin] = []
         self.lock = threading.RLock()
+        self._is_loading = False
 
     # the specified methods
 
@@ -46,7 +48,7 @@ class ModuleManager:
 
     def initialize_plugins_in_order(self) -> dict[str, str]:
         """Loads what is found and enabled, dependencies first; returns the state of every plugin by name."""
-        with self.lock:
+        with self.lock, self._loading():
             for plugin in [p for p in self._plugins.values() if p.state is PluginState.FOUND]:
                 if self._has_valid_place(plugin):
                     self._read_code(plugin)
@@ -150,6 +152,8 @@ class ModuleManager:
     def reload(self, path_plugins: Path, path_modules: Path) -> dict[str, str]:
         """Unloads everything, looks for plugins anew and loads them."""
         with self.lock:
+            if self._is_loading:  # a hook asks for it: each reload would bring the next
+                raise PluginRefused(reason="plugins cannot be reloaded while they are being loaded")
             self.unload_all()
             self._plugins, self._doubles = {}, []
             self.discover_all(path_plugins, path_modules)
@@ -223,6 +227,14 @@ class ModuleManager:
         self._let_follow(name)
 
     # the steps of loading
+
+    @contextmanager
+    def _loading(self) -> Iterator[None]:
+        outer, self._is_loading = self._is_loading, True
+        try:
+            yield
+        finally:
+            self._is_loading = outer
 
     def _register(self, source: PluginSource) -> Plugin:
         plugin = Plugin(source, self._host.records.name_of(source.place) or source.name)
