@@ -1,4 +1,5 @@
 import json
+import os
 import sqlite3
 import threading
 from pathlib import Path
@@ -206,6 +207,12 @@ def test_a_file_that_is_not_there_says_so(asker: Asker, tmp_path: Path):
     outcome = asker.ask(f"sqlite:///{tmp_path}/none.db", "SELECT 1")
     assert outcome.error == f"cannot open {tmp_path}/none.db: No such file or directory"
     assert not (tmp_path / "none.db").exists()
+
+
+def test_what_is_no_file_is_not_opened(asker: Asker, tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero")):
+        assert asker.ask(f"sqlite:///{path}", "SELECT 1").error == f"cannot open {path}: it is not a file"
 
 
 def test_a_file_that_is_no_database_says_so(asker: Asker, tmp_path: Path):

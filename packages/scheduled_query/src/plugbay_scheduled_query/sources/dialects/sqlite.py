@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+import stat
 import time
 from pathlib import Path
 
@@ -186,6 +187,8 @@ def _identity(path: Path) -> tuple[int, int]:
         found = path.stat()
     except OSError as error:
         raise SourceError(f"cannot open {path}: {error.strerror}") from None
+    if not stat.S_ISREG(found.st_mode):
+        raise SourceError(f"cannot open {path}: it is not a file")
     return found.st_dev, found.st_ino
 
 
