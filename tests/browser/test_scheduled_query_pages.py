@@ -85,6 +85,14 @@ def test_run_now_of_a_slow_query_shows_progress_and_can_be_cancelled(
     expect(row(page, query).get_by_role("button", name="Run now")).to_be_visible()
 
 
+def test_the_first_visit_of_the_list_is_small(visit: Callable[..., Page]):
+    page = visit("/scheduled_query/")
+    page.wait_for_load_state("networkidle")
+    loaded = """() => ["navigation", "resource"].flatMap((kind) => performance.getEntriesByType(kind))
+        .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)"""
+    assert page.evaluate(loaded) < 150_000
+
+
 def test_the_switch_works_in_place(visit: Callable[..., Page], world: World):
     query = world.create("Switched", cron_schedule="0 * * * *")
     page = visit("/scheduled_query/?search=Switched")

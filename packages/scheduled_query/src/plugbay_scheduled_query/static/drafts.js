@@ -1,7 +1,6 @@
 // What somebody types into the editor is kept in this tab until it is saved: a session that ends in between loses nothing.
-const PREFIX = "draft ";
 const form = document.querySelector("form[data-draft]");
-const key = form && PREFIX + new URL(form.action).pathname;
+const key = `draft ${new URL(form.action).pathname}`; // scheduled_query.js takes it away on any other page
 const typed = () => JSON.stringify([...new FormData(form)].filter(([name]) => name !== "csrf_token"));
 
 function stored() {
@@ -25,22 +24,17 @@ function restore(text) {
   form.querySelector("[data-restored]").hidden = false;
 }
 
-if (form) {
-  const kept = stored()?.getItem(key);
-  if (form.hasAttribute("data-touched")) keep(); // the server gave back what was typed
-  else if (kept && kept !== typed()) restore(kept);
-  let timer;
-  const soon = () => { clearTimeout(timer); timer = setTimeout(keep, 300); };
-  for (const name of ["input", "change"]) form.addEventListener(name, ({ target }) => { if (target.name) soon(); });
-  form.addEventListener("submit", keep);
-  document.addEventListener("htmx:beforeOnLoad", ({ detail }) => { if (detail.xhr.status === 401) keep(); });
-  form.querySelector("[data-discard]").addEventListener("click", () => {
-    clearTimeout(timer);
-    stored()?.removeItem(key);
-    form.dispatchEvent(new Event("discard"));
-    location.assign(form.dataset.draft);
-  });
-} else {
-  // whoever is on another page has saved it, or has left it
-  for (const name of Object.keys(stored() ?? {})) if (name.startsWith(PREFIX)) stored().removeItem(name);
-}
+const kept = stored()?.getItem(key);
+if (form.hasAttribute("data-touched")) keep(); // the server gave back what was typed
+else if (kept && kept !== typed()) restore(kept);
+let timer;
+const soon = () => { clearTimeout(timer); timer = setTimeout(keep, 300); };
+for (const name of ["input", "change"]) form.addEventListener(name, ({ target }) => { if (target.name) soon(); });
+form.addEventListener("submit", keep);
+document.addEventListener("htmx:beforeOnLoad", ({ detail }) => { if (detail.xhr.status === 401) keep(); });
+form.querySelector("[data-discard]").addEventListener("click", () => {
+  clearTimeout(timer);
+  stored()?.removeItem(key);
+  form.dispatchEvent(new Event("discard"));
+  location.assign(form.dataset.draft);
+});

@@ -66,6 +66,11 @@ if (form) {
   form.querySelector(".is-invalid:not(textarea[hidden])")?.focus();
 }
 
+// Whoever is on another page has saved what was typed into the editor, or has left it (drafts.js).
+try {
+  for (const name of Object.keys(sessionStorage)) if (!form && name.startsWith("draft ")) sessionStorage.removeItem(name);
+} catch { /* storage may be forbidden */ }
+
 document.querySelector("[data-fullscreen]")?.addEventListener("click", () => {
   if (document.fullscreenElement) document.exitFullscreen(); else document.documentElement.requestFullscreen();
 });
