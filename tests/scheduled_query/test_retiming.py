@@ -1,16 +1,14 @@
 """Another time zone in the settings, and what becomes of the next times."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from fakes import FakeClock
+import sqlalchemy as sa
+from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.repository import retiming
 from plugbay_scheduled_query.repository.retiming import Retiming
 
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock(datetime(2026, 11, 15, 12, 0, tzinfo=UTC))
+FUTURE = datetime(2130, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -27,11 +25,11 @@ def test_a_schedule_without_a_zone_goes_by_the_new_one_at_once(follow, add_query
     follow("UTC")
     plain, own = (
         add_query(cron_schedule="0 20 * * *"),
-        add_query(cron_schedule="0 20 * * *", timezone="Asia/Tokyo"),
+        add_query(cron_schedule="0 20 * * *", timezone="Asia/Shanghai"),
     )
-    assert (hour_of(plain), hour_of(own)) == (20, 11)
-    follow("Europe/Berlin")
-    assert (hour_of(plain), hour_of(own)) == (19, 11)
+    assert (hour_of(plain), hour_of(own)) == (20, 12)
+    follow("Asia/Tokyo")
+    assert (hour_of(plain), hour_of(own)) == (11, 12)
 
 
 def test_a_zone_that_is_followed_already_moves_nothing(follow, add_query, make_due, definitions):
@@ -48,7 +46,7 @@ def test_what_is_due_stays_due_and_what_is_disabled_stays_disabled(
     follow("UTC")
     due, disabled = add_query(), add_query(enabled=False)
     at = make_due(due)
-    follow("Europe/Berlin")
+    follow("Asia/Tokyo")
     assert definitions.get(due.id).next_run_at == at
     assert definitions.get(disabled.id).next_run_at is None
 
@@ -58,5 +56,40 @@ def test_however_many_there_are_all_are_moved(follow, add_query, hour_of, monkey
     queries = [add_query(f"q{n}", cron_schedule="0 20 * * *") for n in range(5)]
     monkeypatch.setattr(retiming, "STEP", 2)
     monkeypatch.setattr(retiming, "_STEP", retiming._STEP.limit(2))
-    follow("Europe/Berlin")
-    assert {hour_of(query) for query in queries} == {19}
+    follow("Asia/Tokyo")
+    assert {hour_of(query) for query in queries} == {11}
+
+
+def claimed_by_a_wrong_clock(store, query) -> None:
+    """As if it had been another year for a while."""
+    with store.begin() as connection:
+        connection.execute(
+            sa.update(tables.queries)
+            .where(tables.queries.c.id == query.id)
+            .values(
+                last_due_at=datetime(2030, 1, 1, tzinfo=UTC),
+                next_run_at=datetime(2030, 1, 1, 0, 1, tzinfo=UTC),
+            )
+        )
+
+
+def test_what_a_clock_far_ahead_claimed_is_called_back(store, clock, add_query, definitions, caplog):
+    lost, kept = add_query("lost"), add_query("kept", cron_schedule="0 0 1 1 *")
+    claimed_by_a_wrong_clock(store, lost)
+    Retiming(store, clock).mend("UTC")
+    assert definitions.get(lost.id).next_run_at < clock.now() + timedelta(minutes=2)
+    assert definitions.get(kept.id).next_run_at == kept.next_run_at
+    assert "called_back_from_the_future query=lost" in caplog.text
+
+
+def test_each_minute_it_is_looked_for_only_after_the_clock_was_set_back(store, clock, add_query, definitions):
+    if store.dialect != "sqlite":
+        pytest.skip("the clock is PostgreSQL's own")
+    keeper, query = Retiming(store, clock), add_query()
+    claimed_by_a_wrong_clock(store, query)
+    clock.advance(60)
+    keeper.mend_after_set_back("UTC")
+    assert definitions.get(query.id).next_run_at > FUTURE
+    clock.jump(-30)
+    keeper.mend_after_set_back("UTC")
+    assert definitions.get(query.id).next_run_at < FUTURE

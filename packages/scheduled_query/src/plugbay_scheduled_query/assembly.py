@@ -67,9 +67,11 @@ class Assembly:
         self.parts.executor.resize(_runners(settings))
         self.parts.book.adopt(settings.named_sources())
         self.retiming.follow(settings.timezone)
+        self.retiming.mend(settings.timezone)
 
     def cycle(self, job: object = None) -> None:
         """The task that the specification names: starts what is due, then tidies up a little."""
+        self.retiming.mend_after_set_back(self.parts.settings().timezone)
         self.parts.service.tick()
         for _ in range(PURGE_STEPS):
             if not self.housekeeping.purge_step():

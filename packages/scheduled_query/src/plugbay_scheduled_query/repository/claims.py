@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from plugbay import Clock, Store, UTCDateTime, get_logger
+from plugbay import Clock, Store, get_logger
 
 from plugbay_scheduled_query.core.missed import Advance, advance
 from plugbay_scheduled_query.core.model import MetricConfig, Run, Trigger
 from plugbay_scheduled_query.repository.rows import Row, metric_of
+from plugbay_scheduled_query.repository.store_clock import store_now
 from plugbay_scheduled_query.tables import lanes, queries, runs
 
 NOBODY = ""  # the node of runs that were given back
@@ -200,10 +201,7 @@ class Claims:
             return connection.scalar(sa.select(runs.c.id).where(runs.c.id == run_id)) is not None
 
     def now(self, connection: sa.Connection) -> datetime:
-        """One clock for all nodes: PostgreSQL's own where they may be on many machines."""
-        if self._store.dialect == "sqlite":
-            return self._clock.now()
-        return connection.execute(sa.select(sa.func.clock_timestamp(type_=UTCDateTime))).scalar_one()
+        return store_now(connection, self._clock)
 
     def _take(
         self, connection: sa.Connection, due: Sequence[Row], now: datetime, timezone: str
