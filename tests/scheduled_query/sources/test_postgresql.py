@@ -313,8 +313,7 @@ def test_many_rows_come_whole_and_in_order(asker: Asker, postgres_server: str):
 def test_a_cell_too_large_for_the_runner_fails_and_the_next_query_runs(asker: Asker, postgres_url: str):
     outcome = asker.ask(postgres_url, "SELECT repeat('x', 320000000)", timeout_s=60)
     assert outcome.status == "failed"
-    assert outcome.error is not None
-    assert "memory" in outcome.error
+    assert outcome.error == "the query needs more than 300 MB of memory"
     assert asker.value(postgres_url, "SELECT 1") == 1
 
 

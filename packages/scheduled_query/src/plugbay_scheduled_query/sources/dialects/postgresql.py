@@ -100,13 +100,21 @@ class PostgresqlSession:
         else:
             link.set_single_row_mode()
         self._connection.wait(generators.send(link))
-        while (result := self._connection.wait(generators.fetch(link))) is not None:
+        while (result := self._next_result()) is not None:
             if result.status == pq.ExecStatus.FATAL_ERROR:
                 error = psycopg.errors.error_from_result(result, encoding="utf-8")
                 with contextlib.suppress(psycopg.Error):
                     self._connection.wait(generators.fetch(link))  # the end, so that the session can go on
-                raise error
+                raise _named(error)
             yield result
+
+    def _next_result(self) -> pq.abc.PGresult | None:
+        result: pq.abc.PGresult | None
+        try:
+            result = self._connection.wait(generators.fetch(self._connection.pgconn))
+        except psycopg.OperationalError as error:
+            raise _named(error) from None
+        return result
 
     def cancel(self) -> None:
         self._connection.cancel_safe(timeout=CANCEL_LIMIT_S)
@@ -137,6 +145,11 @@ class PostgresqlSession:
 
     def self_test(self) -> Report:
         return test_account(self._connection)
+
+
+def _named(error: psycopg.Error) -> Exception:
+    # without a code it is not the server that speaks, but the library in this process
+    return MemoryError() if error.sqlstate is None and "memory" in str(error) else error
 
 
 class _Rows:
