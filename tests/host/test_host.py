@@ -212,6 +212,18 @@ def test_alone_people_get_an_error_page_and_programs_get_json(standalone: TestCl
     assert standalone.get("/api/nothing", headers={"accept": "text/html"}).json() == {"detail": "Not Found"}
 
 
+def test_alone_who_is_logged_in_keeps_the_menu_where_there_is_nothing(standalone: TestClient):
+    as_a_person = {"accept": "text/html"}
+    page = standalone.get("/nothing", headers=as_a_person)
+    assert page.status_code == 404
+    assert "To the start page" in page.text
+    assert 'href="/admin/plugins"' in page.text
+    stranger = standalone.get("/nothing", headers=as_a_person, auth=("", ""))
+    assert stranger.status_code == 404
+    assert "To the start page" not in stranger.text
+    assert "Log in" in stranger.text
+
+
 def test_alone_a_failure_shows_no_traceback(standalone: TestClient):
     host = standalone.app.state.plugbay
     host.metrics.exposition = lambda: 1 / 0

@@ -66,6 +66,7 @@ def add_error_pages(host: Plugbay) -> None:
         if error.status_code < 400 or not wants_page(request):
             claim(request.scope)
             return await http_exception_handler(request, error)
+        await host.guard.recognise(request)  # an address that does not exist has no guard of its own
         return _error_page(host, request, error.status_code, str(error.detail), dict(error.headers or {}))
 
     @host.app.exception_handler(StoreError)

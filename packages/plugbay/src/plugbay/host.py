@@ -101,7 +101,7 @@ class Plugbay:
         # 5. who may come in
         self.csrf = CsrfTokens(secret)
         self.auth = auth_manager or LocalAuthManager(self.store, self.clock)
-        self._guard = Guard(self.auth, self.csrf)
+        self.guard = Guard(self.auth, self.csrf)
 
         # 6. middleware, which acts on our own routes only
         app.add_middleware(FlashMiddleware, secret=secret)
@@ -143,7 +143,7 @@ class Plugbay:
 
     def guarded(self, owner: str, router: APIRouter, prefix: str = "", *gates: Any) -> Contribution:
         """A router behind the login, and behind further gates if there are any."""
-        return self._contribution(owner, router, prefix, self._guard, *gates)
+        return self._contribution(owner, router, prefix, self.guard, *gates)
 
     def remove_owner(self, owner: str) -> None:
         """Takes back what an owner added to any of the tables."""
@@ -173,7 +173,7 @@ class Plugbay:
             private.append(admin_router(self))
         return [
             *(self._contribution("plugbay", router, "", open_to_all) for router in public),
-            *(self._contribution("plugbay", router, "", self._guard) for router in private),
+            *(self._contribution("plugbay", router, "", self.guard) for router in private),
         ]
 
     def _contribution(self, owner: str, router: APIRouter, prefix: str, *gates: Any) -> Contribution:

@@ -17,10 +17,11 @@ from plugbay.auth.csrf import CsrfTokens, presented_token
 from plugbay.auth.json_body import refuse_broken_json
 from plugbay.auth.manager import AuthManager
 from plugbay.auth.markers import dependencies_of, has_marker, open_to_all, open_to_viewers
-from plugbay.auth.marks import USER, claim, user_of
+from plugbay.auth.marks import USER, claim, state_of, user_of
 from plugbay.auth.origin import refuse_cross_site
 from plugbay.auth.paths import is_machine_path
 from plugbay.auth.user import Role, User
+from plugbay.errors import StoreError
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 SENT_BY_BROWSER = ("session", "app")  # whichever page asks: these logins need a CSRF token
@@ -56,6 +57,15 @@ class Guard(SecurityBase):
             if not has_marker(request.scope, open_to_all):
                 state[USER] = await self._let_in(request)
             state[_ADMITTED] = True
+
+    async def recognise(self, request: HTTPConnection) -> None:
+        """Notes whose request it is where no guard stood before it; nobody is turned away."""
+        state = state_of(request.scope)
+        if USER not in state:
+            try:
+                state[USER] = await self._identify(request)
+            except (HTTPException, StoreError):
+                state[USER] = None
 
     async def _let_in(self, request: HTTPConnection) -> User:
         user = await self._identify(request)
