@@ -190,6 +190,25 @@ def test_below_a_reverse_proxys_path_all_links_carry_it(alone, tmp_path: Path):
         assert "/bay/static/plugbay/dist/" in page.text
 
 
+def test_mounted_below_another_application_all_links_carry_its_path(make_host):
+    inner = make_host("good").app
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with inner.router.lifespan_context(inner):
+            yield
+
+    outer = FastAPI(lifespan=lifespan)
+    outer.mount("/bay", inner)
+    with TestClient(outer, follow_redirects=False) as client:
+        client.auth = ("admin", PASSWORD)
+        assert client.get("/bay/").headers["location"] == "/bay/greeter/"
+        page = client.get("/bay/admin/plugins").text
+    links = re.findall(r'(?:href|src)="(/[^"]*)"', page)
+    assert len(links) > 10
+    assert all(link.startswith("/bay/") for link in links)
+
+
 @pytest.fixture
 def standalone(alone, tmp_path: Path):
     app = create_app(tmp_path, {"admin_password": "correct horse battery"})
