@@ -1,5 +1,7 @@
+import contextlib
 import json
 import os
+import shutil
 import sqlite3
 import threading
 from pathlib import Path
@@ -207,6 +209,20 @@ def test_a_file_that_is_not_there_says_so(asker: Asker, tmp_path: Path):
     outcome = asker.ask(f"sqlite:///{tmp_path}/none.db", "SELECT 1")
     assert outcome.error == f"cannot open {tmp_path}/none.db: No such file or directory"
     assert not (tmp_path / "none.db").exists()
+
+
+def test_a_file_that_a_crash_left_in_the_middle_of_a_change_says_so(asker: Asker, tmp_path: Path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as connection:
+        connection.execute("CREATE TABLE t (a)")
+        connection.execute("PRAGMA cache_size = 2")
+        connection.execute("BEGIN")
+        connection.execute("INSERT INTO t SELECT hex(zeroblob(300000))")
+        connection.execute("INSERT INTO t SELECT hex(zeroblob(300000))")
+        for name in ("a.db", "a.db-journal"):
+            shutil.copy(tmp_path / name, tmp_path / f"crashed.{name.partition('.')[2]}")
+    outcome = asker.ask(f"sqlite:///{tmp_path}/crashed.db", "SELECT 1")
+    assert outcome.error is not None
+    assert outcome.error.startswith("a crash left this file in the middle of a change")
 
 
 def test_what_is_no_file_is_not_opened(asker: Asker, tmp_path: Path):

@@ -22,6 +22,8 @@ STEPS_BETWEEN_LOOKS = 10_000  # virtual machine steps, some tenths of a millisec
 VALUE_LIMIT_BYTES = 64 * 1024 * 1024
 PATTERN_LIMIT_BYTES = 1_000  # LIKE and GLOB take time that grows with the square of the pattern
 
+UNFINISHED = "a crash left this file in the middle of a change: open it once with a program that may write"
+
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
 _DENIED_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "sqlite_log"}
 _READING_PRAGMAS = {
@@ -114,8 +116,10 @@ class SqliteSession:
         )
         try:
             self._restrict(params.memory_bytes)
-        except BaseException:
+        except BaseException as error:
             self.close()
+            if getattr(error, "sqlite_errorname", "") == "SQLITE_READONLY_ROLLBACK":
+                raise SourceError(UNFINISHED) from None
             raise
 
     def _restrict(self, memory_bytes: int) -> None:
