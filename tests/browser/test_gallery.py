@@ -302,6 +302,15 @@ def test_control_enter_runs(gallery: Page):
     expect(gallery.get_by_role("status").filter(has_text="This would run the query.")).to_be_visible()
 
 
+def test_the_editor_keeps_its_frame_while_one_writes(gallery: Page):
+    editor = gallery.locator(".cm-editor")
+    before = editor.evaluate("(editor) => getComputedStyle(editor).borderTopWidth")
+    gallery.locator(".cm-content").click()
+    expect(editor).to_have_class(re.compile("cm-focused"))
+    expect(editor).to_have_css("border-top-width", before)
+    assert before == "1px"
+
+
 def test_tab_leaves_the_editor(gallery: Page):
     content = gallery.locator(".cm-content")
     content.click()

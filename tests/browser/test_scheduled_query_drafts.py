@@ -29,6 +29,7 @@ def test_a_session_that_ends_while_one_types_loses_nothing(visit: Callable[..., 
     expect(page.locator(".cm-content")).to_contain_text("SELECT 4711 AS kept")
     expect(page.get_by_label("Description")).to_have_value("a long thought")
     expect(page.get_by_label("Schedule", exact=True)).to_have_value("*/7 * * * *")
+    expect(page.locator("#next-runs")).to_contain_text("every 7 minutes")
     expect(page.get_by_label("Run on schedule")).to_be_checked()
     page.get_by_role("button", name="Save", exact=True).click()
     page.wait_for_url(f"**/query/{query.id}")

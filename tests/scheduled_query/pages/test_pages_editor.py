@@ -99,6 +99,16 @@ def test_a_metric_that_prometheus_does_not_know_is_refused_at_its_fields(service
     assert read(answer.text).first("p", id="monitor_metric_config-error").text
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [("timezone", "Mars/Base", "no time zone is called"), ("metric_name", "up", "is reserved")],
+)
+def test_what_is_wrong_is_said_once(service: Service, field: str, value: str, words: str):
+    answer = service.editor.post("/scheduled_query/create", data=given(service, **{field: value}))
+    assert answer.status_code == 422
+    assert answer.text.count(words) == 1
+
+
 def test_saving_an_opened_form_unchanged_changes_nothing(service: Service):
     made = service.create(
         "SELECT 1,\n  2",

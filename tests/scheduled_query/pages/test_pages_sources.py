@@ -118,7 +118,10 @@ def test_an_empty_start_leads_on_step_by_step(make_service: Callable[..., Any]):
         assert "Create the first query" in service.editor.get("/scheduled_query/").text
         [source] = service.parts.sources.all()
         service.admin.post(f"{SOURCES}/{source.id}/delete")
-        assert "Add a data source" in service.admin.get("/scheduled_query/").text
+        for path in ("", "dashboard", "dashboard/live", "results-widgets", "widgets", "create"):
+            page = service.admin.get(f"/scheduled_query/{path}").text
+            assert "First, a database to ask" in page, path
+            assert "Create the first query" not in page, path
         assert "An admin can add one." in service.editor.get("/scheduled_query/").text
         assert "An editor can create one" in service.viewer.get("/scheduled_query/").text
         for path in ("dashboard", "results-widgets"):

@@ -42,8 +42,6 @@ class SqlEditor extends HTMLElement {
     this.schema = readJson(this.getAttribute("schema"));
     this.view = new EditorView({ state: EditorState.create({ doc: this.area.value, extensions: this.extensions() }) });
     this.view.dom.style.minHeight = `${this.area.offsetHeight}px`; // the page below stays where it is
-    this.view.dom.classList.add("form-control", "ui-sql-editor");
-    if (this.area.classList.contains("is-invalid")) this.view.dom.classList.add("is-invalid");
     this.area.hidden = true;
     this.area.after(this.view.dom);
     this.area.addEventListener("change", () => this.take()); // a script put another text into the field
@@ -74,12 +72,17 @@ class SqlEditor extends HTMLElement {
     return [
       Prec.highest(keymap.of(keys)), basicSetup, LOOK, syntaxHighlighting(COLOURS), EditorView.lineWrapping,
       EditorView.cspNonce.of(document.querySelector("meta[name=csp-nonce]")?.content ?? ""),
+      EditorView.editorAttributes.of({ class: this.frame() }), // what is set from outside is lost with the next focus
       this.language.of(this.support()),
       placeholder(this.area.placeholder),
       EditorState.readOnly.of(this.area.readOnly), EditorView.editable.of(!this.area.readOnly && !this.area.disabled),
       EditorView.contentAttributes.of(this.description()),
       EditorView.updateListener.of(({ docChanged }) => { if (docChanged) this.store(); }),
     ];
+  }
+
+  frame() {
+    return `form-control ui-sql-editor${this.area.classList.contains("is-invalid") ? " is-invalid" : ""}`;
   }
 
   description() {

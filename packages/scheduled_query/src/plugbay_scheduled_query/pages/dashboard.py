@@ -55,7 +55,8 @@ def dashboard_context(site: Site, request: Request) -> dict[str, Any]:
         **latest_results(site),
     }
     context |= {"slowest": overview.slowest(STANDOUTS), "most_failing": overview.most_failing(STANDOUTS)}
-    return {**context, **history(site, history_view(request.query_params)), "lateness": lateness(site)}
+    context |= {"lateness": lateness(site), "sources": site.parts.book.all()}
+    return {**context, **history(site, history_view(request.query_params))}
 
 
 def seen(site: Site) -> str:

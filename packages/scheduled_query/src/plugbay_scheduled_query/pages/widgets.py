@@ -26,12 +26,7 @@ def widget_routes(site: Site) -> APIRouter:
     def widgets(request: Request) -> Response:
         is_full = request.query_params.get("full") == "1"
         page = widgets_page(site, request)
-        context = {
-            **page,
-            **cards(site, page["queries"]),
-            "sources": site.parts.book.all(),
-            "topic": "widgets",
-        }
+        context = {**page, **cards(site, page["queries"]), "topic": "widgets"}
         return site.page(request, "wall" if is_full else "widgets", context)
 
     @router.get("/widgets")
@@ -54,6 +49,7 @@ def widgets_page(site: Site, request: Request) -> dict[str, Any]:
     return {
         "view": view,
         "queries": queries,
+        "sources": site.parts.book.all(),
         "total": total,
         "pages": -(-total // view.limit),
         "is_full": request.query_params.get("full") == "1",

@@ -26,7 +26,7 @@ function restore(text) {
 
 const kept = stored()?.getItem(key);
 if (form.hasAttribute("data-touched")) keep(); // the server gave back what was typed
-else if (kept && kept !== typed()) restore(kept);
+else if (kept && kept !== typed()) document.addEventListener("DOMContentLoaded", () => restore(kept)); // htmx listens from then on
 let timer;
 const soon = () => { clearTimeout(timer); timer = setTimeout(keep, 300); };
 for (const name of ["input", "change"]) form.addEventListener(name, ({ target }) => { if (target.name) soon(); });
