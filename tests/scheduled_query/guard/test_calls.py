@@ -1,4 +1,5 @@
 import pytest
+from plugbay_scheduled_query.core.guard import Allowed, Rejection, check
 from plugbay_scheduled_query.core.guard.calls import calls, reject_calls, unknown_calls
 from plugbay_scheduled_query.core.guard.functions.postgresql import POSTGRESQL
 
@@ -84,3 +85,11 @@ def test_names_on_no_list_are_counted_with_their_aliases() -> None:
 
 def test_a_letter_that_only_looks_like_another_makes_another_name() -> None:
     assert names("SELECT ran\u212a(1)") == ["ran\u212a"]  # the sign for Kelvin
+
+
+@pytest.mark.parametrize("name", ["system", "bernoulli"])
+def test_a_way_to_take_a_sample_is_no_function_anywhere_else(name: str) -> None:
+    assert check(f"SELECT a FROM t TABLESAMPLE {name} (10)", "postgresql") == Allowed()
+    for sql in (f"SELECT {name}('ls')", f"SELECT a FROM {name}('ls') AS a", f"SELECT x.{name}('ls')"):
+        assert isinstance(check(sql, "postgresql"), Rejection)
+        assert isinstance(check(sql, "duckdb"), Rejection)

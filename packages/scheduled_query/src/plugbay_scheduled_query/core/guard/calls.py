@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from .functions import Functions
-from .grammar import BEFORE_BRACKET, SIZED_TYPES
+from .grammar import BEFORE_BRACKET, SAMPLING, SIZED_TYPES
 from .tokens import Kind, Token
 from .verdict import Rejection
 
@@ -59,7 +59,7 @@ def unknown(name: str) -> Rejection:
 
 def _can_be_called(tokens: list[Token], index: int) -> bool:
     token = tokens[index]
-    if token.kind not in (Kind.WORD, Kind.NAME, Kind.STRING) or _is_type_or_alias(tokens, index):
+    if token.kind not in (Kind.WORD, Kind.NAME, Kind.STRING) or _is_no_function(tokens, index):
         return False
     if index and tokens[index - 1].is_mark("."):
         return True
@@ -68,9 +68,12 @@ def _can_be_called(tokens: list[Token], index: int) -> bool:
     return token.word not in BEFORE_BRACKET and token.word not in SIZED_TYPES
 
 
-def _is_type_or_alias(tokens: list[Token], index: int) -> bool:
-    before = tokens[index - 1] if index else None
-    return before is not None and (before.word == "AS" or before.is_operator("::"))
+def _is_no_function(tokens: list[Token], index: int) -> bool:
+    if index == 0:
+        return False
+    before = tokens[index - 1]
+    samples = before.word in ("TABLESAMPLE", "SAMPLE") and tokens[index].word in SAMPLING
+    return samples or before.word == "AS" or before.is_operator("::")
 
 
 def _full_name(tokens: list[Token], index: int) -> str:

@@ -12,6 +12,9 @@ BEFORE_BRACKET = words("""
     UNION UNPIVOT USING VALUES WHEN WHERE WITH WITHIN XOR ZONE AGAINST DESCRIBE SUMMARIZE
 """)
 
+# Ways to take a sample, `TABLESAMPLE system (10)`; anywhere else these are names like any other.
+SAMPLING = words("BERNOULLI RESERVOIR SYSTEM")
+
 # Types with a size; after AS and :: every name is a type or an alias and needs no list.
 SIZED_TYPES = words("""
     BIGINT BINARY BIT BLOB BPCHAR CHAR CHARACTER DATETIME DEC DECIMAL DOUBLE ENUM FIXED FLOAT HALFVEC INT
@@ -21,9 +24,9 @@ SIZED_TYPES = words("""
 
 # Functions with a grammar of their own, EXTRACT(year FROM x): sqlglot must see their true names.
 OWN_SYNTAX = words("""
-    bernoulli cast char convert extract get_format grouping group_concat json json_array json_arrayagg
+    cast char convert extract get_format grouping group_concat json json_array json_arrayagg
     json_exists json_object json_objectagg json_query json_scalar json_serialize json_table json_value
-    listagg normalize overlay position reservoir string_agg substring system timestampadd timestampdiff
+    listagg normalize overlay position string_agg substring timestampadd timestampdiff
     trim try_cast weight_string xmlagg xmlattributes xmlconcat xmlelement xmlexists xmlforest
     xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable
 """)
