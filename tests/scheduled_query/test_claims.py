@@ -262,3 +262,21 @@ def test_a_query_that_is_deleted_while_run_now_starts_keeps_its_rows_until_the_e
     claims.start_now(query.id, "ada")
     definitions.delete(query.id)
     assert not Housekeeping(store, clock).purge_step()
+
+
+def test_a_lane_is_not_kept_by_a_run_that_is_gone(store, claims, add_query, make_due):
+    make_due(add_query())
+    with store.begin() as connection:
+        connection.execute(sa.update(tables.lanes).values(run_id=4711))
+    claims.free_orphaned_lanes()
+    assert len(claims.claim_paced("UTC", 30)) == 1
+    claims.free_orphaned_lanes()
+    make_due(add_query("another"))
+    assert claims.claim_paced("UTC", 30) == []
+
+
+def test_a_lane_whose_run_ended_while_we_looked_rests_too(store, claims, add_query, make_due, clock):
+    make_due(add_query(), 10)
+    with store.begin() as connection:
+        connection.execute(sa.update(tables.lanes).values(ended_at=clock.now() + timedelta(seconds=20)))
+    assert claims.claim_paced("UTC", 30) == []

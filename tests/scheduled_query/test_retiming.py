@@ -66,10 +66,7 @@ def claimed_by_a_wrong_clock(store, query) -> None:
         connection.execute(
             sa.update(tables.queries)
             .where(tables.queries.c.id == query.id)
-            .values(
-                last_due_at=datetime(2030, 1, 1, tzinfo=UTC),
-                next_run_at=datetime(2030, 1, 1, 0, 1, tzinfo=UTC),
-            )
+            .values(last_due_at=FUTURE, next_run_at=FUTURE + timedelta(minutes=1))
         )
 
 

@@ -64,7 +64,7 @@ class HealthMetrics:
         now, pause = self._clock.now(), timedelta(seconds=self._settings().interval)
         with self._store.connect() as connection:
             due = {name: rest for name, *rest in connection.execute(_BACKLOG, {"now": now})}
-            busy = {row.name: _is_busy(row, now - pause, now) for row in connection.execute(_LANES)}
+            busy = {row.name: _is_busy(row, now - pause) for row in connection.execute(_LANES)}
         waiting = {name: float(due[name][0]) if name in due else 0.0 for name in busy}
         oldest = {name: _age(due[name][1], now) if name in due else 0.0 for name in busy}
         return [
@@ -74,8 +74,8 @@ class HealthMetrics:
         ]
 
 
-def _is_busy(lane: Any, rested: datetime, now: datetime) -> float:
-    return float(lane.run_id is not None or (lane.ended_at is not None and rested < lane.ended_at <= now))
+def _is_busy(lane: Any, rested: datetime) -> float:
+    return float(lane.run_id is not None or (lane.ended_at is not None and lane.ended_at > rested))
 
 
 def _age(moment: datetime, now: datetime) -> float:

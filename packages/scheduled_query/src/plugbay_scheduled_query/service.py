@@ -164,6 +164,7 @@ class Service:
             if run not in again and self._runs.begin(run.id):
                 self._recorder.submit(interrupted(run, self._clock.now()))
         self._feed.put(again)
+        self._claims.free_orphaned_lanes()
 
     # what people ask for
 

@@ -16,6 +16,7 @@ from plugbay_scheduled_query.tables import lanes, queries, runs
 
 NOBODY = ""  # the node of runs that were given back
 LEASE = timedelta(seconds=30)  # on PostgreSQL: how long a silent node keeps its runs
+AHEAD = timedelta(minutes=1)  # no clock is wrong by so much in one transaction
 LOOK_AGAIN = timedelta(hours=1)  # after which a schedule that cannot be read is tried once more
 
 log = get_logger(__name__)
@@ -64,8 +65,9 @@ _DUE_IN_SOURCE = _DUE.where(queries.c.source_id == sa.bindparam("source"))
 _HAS_DUE = sa.exists().where(
     queries.c.source_id == lanes.c.source_id, queries.c.next_run_at <= sa.bindparam("now")
 )
-# an end that is still to come is that of a clock that was set back since: nobody waits for it
-_RESTS = (lanes.c.ended_at > sa.bindparam("rested")) & (lanes.c.ended_at <= sa.bindparam("now"))
+# an end that is far ahead is that of a clock that was set back since: nobody waits for it; one just ahead is
+# that of a run which ended while we looked
+_RESTS = (lanes.c.ended_at > sa.bindparam("rested")) & (lanes.c.ended_at <= sa.bindparam("ahead"))
 _FREE_LANES = (
     sa.select(lanes.c.source_id)
     .where(lanes.c.run_id.is_(None), sa.or_(lanes.c.ended_at.is_(None), ~_RESTS), _HAS_DUE)
@@ -77,6 +79,8 @@ _MOVE_ON = (
     .where(queries.c.id == sa.bindparam("b_id"))
     .values(last_due_at=sa.bindparam("b_due"), next_run_at=sa.bindparam("b_next"))
 )
+# never part of a claim: there PostgreSQL would look for a run of another node that it cannot see yet
+_IS_ORPHANED = lanes.c.run_id.is_not(None) & ~sa.exists().where(runs.c.id == lanes.c.run_id)
 _TAKE_LANE = (
     sa.update(lanes).where(lanes.c.source_id == sa.bindparam("b_source")).values(run_id=sa.bindparam("b_run"))
 )
@@ -175,6 +179,15 @@ class Claims:
                     sa.update(runs).where(runs.c.id.in_([row.id for row in rows])).values(mine)
                 )
         return [self._claimed(row, {**row._mapping, "attempt": row.attempt + 1}, row.id) for row in rows]
+
+    def free_orphaned_lanes(self) -> None:
+        """A run that is not there any more, whatever became of it, keeps nobody waiting."""
+        with self._store.connect() as connection:
+            if connection.execute(sa.select(lanes.c.source_id).where(_IS_ORPHANED)).first() is None:
+                return
+        with self._store.begin() as connection:
+            freed = connection.execute(sa.update(lanes).where(_IS_ORPHANED).values(run_id=None)).rowcount
+        log.warning("lanes_freed", lanes=freed)
 
     def release(self, run_ids: Sequence[int]) -> None:
         """Gives back runs that never began: the next node to look takes them, as the same attempt."""
@@ -275,7 +288,7 @@ class Claims:
 
 
 def _pause(now: datetime, interval_s: int) -> dict[str, datetime]:
-    return {"now": now, "rested": now - timedelta(seconds=interval_s)}
+    return {"now": now, "rested": now - timedelta(seconds=interval_s), "ahead": now + AHEAD}
 
 
 def _onward(row: Row, timezone: str, now: datetime) -> tuple[Advance, str | None]:
