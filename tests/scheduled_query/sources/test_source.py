@@ -151,13 +151,19 @@ def test_a_reference_to_nothing_says_what_is_missing(around: Surroundings, tmp_p
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     with pytest.raises(SourceError, match="not text"):
         resolved(f"mysql://ann:file:{tmp_path}/binary@db/shop", around)
+    os.mkfifo(tmp_path / "pipe")
+    for odd in (tmp_path / "pipe", tmp_path):
+        with pytest.raises(SourceError, match="it is not a file"):
+            resolved(f"mysql://ann:file:{odd}@db/shop", around)
 
 
 def test_the_products_own_secrets_cannot_be_sent_to_a_server(around: Surroundings, tmp_path: Path):
     around = replace(around, environment={"PLUGBAY_ENCRYPTION_KEY": "key"})
-    link = tmp_path / "innocent"
+    link, environment = tmp_path / "innocent", tmp_path / "harmless"
     link.symlink_to(around.data_dir / "encryption.key")
-    for reference in ("env:PLUGBAY_ENCRYPTION_KEY", f"file:{around.data_dir}/encryption.key", f"file:{link}"):
+    environment.symlink_to("/proc/self/environ")
+    files = (around.data_dir / "encryption.key", link, "/proc/self/environ", "/proc/1/environ", environment)
+    for reference in ("env:PLUGBAY_ENCRYPTION_KEY", *(f"file:{file}" for file in files)):
         with pytest.raises(SourceRefusedError):
             resolved(f"mysql://ann:{reference}@db/shop", around)
 

@@ -9,6 +9,7 @@ from plugbay_scheduled_query.sources.dialects.session import SourceError, Source
 from plugbay_scheduled_query.sources.url import reference_of
 
 FILE_LIMIT_BYTES = 64 * 1024
+PROCESSES = "/proc"  # has the environment of this process, and in it Plugbay's own secrets
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,11 @@ class References:
         return self.environment[name]
 
     def _from_file(self, path: Path) -> str:
-        if Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.data_dir)):
-            raise SourceRefusedError("a file in the data directory cannot be part of a source")
+        place = Path(os.path.realpath(path))
+        if any(place.is_relative_to(own) for own in (os.path.realpath(self.data_dir), PROCESSES)):
+            raise SourceRefusedError("a file in the data directory, or in /proc, cannot be part of a source")
+        if place.exists() and not place.is_file():  # a pipe would keep us waiting
+            raise SourceError(f"cannot read the file {path}: it is not a file")
         try:
             with path.open("rb") as file:
                 return file.read(FILE_LIMIT_BYTES).decode("utf-8").rstrip("\r\n")
