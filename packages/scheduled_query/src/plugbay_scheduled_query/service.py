@@ -139,14 +139,14 @@ class Service:
         """
         if self._feed.is_shut:
             return
-        again_s: float | None = AGAIN_S
-        try:
-            with self._claiming:
+        with self._claiming:  # around the timer, too: it is set by who looked last
+            again_s: float | None = AGAIN_S
+            try:
                 while self._claims.has_due() and (claimed := self._claim()):
                     self._start(claimed)
                 again_s = self._rest_s()
-        finally:
-            self._look_again(again_s)
+            finally:
+                self._look_again(again_s)
 
     def recover(self) -> None:
         """Runs again what a dead node had under way; what cannot run again is recorded as failed."""
