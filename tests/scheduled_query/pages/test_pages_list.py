@@ -142,10 +142,10 @@ def test_a_refresh_without_news_sends_nothing(service: Service):
 
 
 def test_each_part_of_a_refresh_tells_whether_it_has_news(service: Service):
-    made, other = service.create(), service.create()
-    before = read(service.viewer.get("/scheduled_query/rows", params={"sort": "name"}).text)
+    made, other = (service.create(name=service.unique("Parted")) for _ in range(2))
+    before = read(service.viewer.get("/scheduled_query/rows", params={"search": "Parted"}).text)
     service.run(made["id"])
-    after = read(service.viewer.get("/scheduled_query/rows", params={"sort": "name"}).text)
+    after = read(service.viewer.get("/scheduled_query/rows", params={"search": "Parted"}).text)
     for query, has_news in ((made, True), (other, False)):
         parts = {row(page, query["id"]).attributes["data-part"] for page in (before, after)}
         assert (len(parts) == 2) is has_news
