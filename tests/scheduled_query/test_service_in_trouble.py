@@ -219,7 +219,7 @@ def test_what_a_node_took_over_from_many_comes_back_unspoilt_when_it_stops(
 
 def test_a_query_that_does_not_listen_is_ended_soon_after_its_cancel(world, add_query, histories):
     # one call of a function, which SQLite cannot interrupt
-    many = "replace(hex(zeroblob(1000000)), '0', 'a')"
+    many = f"replace(replace(hex(zeroblob(1000)), '0', '{'a' * 10}'), 'a', '{'a' * 100}')"
     deaf = f"SELECT instr({many} || {many}, {many} || 'b')"
     here, query = world(), add_query(query=deaf, timeout=300)
     here.service.run_now(query.id, "ada", 0)
