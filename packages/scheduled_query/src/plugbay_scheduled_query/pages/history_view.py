@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 
 from plugbay_scheduled_query.core.model import Status
 from plugbay_scheduled_query.core.parameters import BadParameter, Period, period
 from plugbay_scheduled_query.pages.list_view import page_number
 from plugbay_scheduled_query.repository.histories import ALL, HistoryFilter
 
+DAY = len("2026-11-15")
 STATUSES = (ALL, *(status.value for status in Status))
 
 
@@ -37,7 +38,7 @@ class HistoryView:
 
 
 def history_view(given: Mapping[str, str]) -> HistoryView:
-    """Reads an address; dates that cannot be read are shown with the reason, and not applied."""
+    """Reads an address; dates that cannot be read are not applied, and the reason is told."""
     status = given.get("status", ALL)
     status = status if status in STATUSES else ALL
     date_from, date_to = given.get("date_from", "").strip(), given.get("date_to", "").strip()
@@ -46,5 +47,13 @@ def history_view(given: Mapping[str, str]) -> HistoryView:
         found = period(date_from, date_to)
     except BadParameter as problem:
         error = str(problem)
-    wanted = HistoryFilter.of(status, found)
-    return HistoryView(wanted, page_number(given), date_from, date_to, given.get("query", "").strip(), error)
+    wanted, days = HistoryFilter.of(status, found), (_day(date_from), _day(date_to))
+    return HistoryView(wanted, page_number(given), *days, given.get("query", "").strip(), error)
+
+
+def _day(text: str) -> str:
+    """What a field for days can show; browsers complain about anything else."""
+    try:
+        return date.fromisoformat(text[:DAY]).isoformat()
+    except ValueError:
+        return ""
