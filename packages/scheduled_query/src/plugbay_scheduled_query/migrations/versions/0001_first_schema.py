@@ -25,7 +25,7 @@ def upgrade() -> None:
         "scheduled_query_lanes",
         sa.Column("source_id", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("run_id", sa.Integer),
-        sa.Column("free_at", UTCDateTime),
+        sa.Column("ended_at", UTCDateTime),
     )
     op.create_table(
         "scheduled_queries",

@@ -92,6 +92,11 @@ def _logins() -> None:
         sa.Column("blocked_until", UTCDateTime),
         sa.CheckConstraint("count > 0", name="count"),
     )
+    op.create_table(
+        "changes",
+        sa.Column("kind", sa.String(16), primary_key=True),
+        sa.Column("number", sa.BigInteger, nullable=False),
+    )
 
 
 def _user_id() -> sa.Column[int]:
