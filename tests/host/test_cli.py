@@ -79,6 +79,14 @@ def test_mistakes_are_told_in_a_sentence(tmp_path: Path, args: list[str], text: 
     assert "Traceback" not in done.stderr
 
 
+def test_a_command_in_the_wrong_folder_says_that_it_makes_a_store_of_its_own(tmp_path: Path):
+    first = plugbay(tmp_path, "user", "add", "eddie", text="a long password\n")
+    assert f"There was no store at {tmp_path / 'data/plugbay.db'}" in first.stderr
+    assert "--data-dir" in first.stderr
+    again = plugbay(tmp_path, "user", "add", "ada", text="a long password\n")
+    assert "no store" not in again.stderr
+
+
 def test_a_user_is_added_only_once(tmp_path: Path):
     plugbay(tmp_path, "user", "add", "eddie", text="a long password\n")
     again = plugbay(tmp_path, "user", "add", "Eddie", text="a long password\n")

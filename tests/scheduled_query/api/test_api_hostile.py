@@ -159,6 +159,13 @@ def test_any_content_type_is_answered(service, query_id, method, path, kind):
     assert 400 <= answer.status_code < 500
 
 
+def test_a_body_without_its_header_is_told_which_one(service):
+    form = {"content-type": "application/x-www-form-urlencoded"}  # what curl sends by itself
+    answer = service.admin.post("/api/try", content='{"query": "SELECT 1"}', headers=form)
+    assert answer.status_code == 422
+    assert "Content-Type: application/json" in answer.json()["detail"][0]["msg"]
+
+
 def test_a_body_over_one_megabyte_is_413(service):
     answer = service.editor.post("/api/scheduled-queries", json={**GOOD, "description": "x" * 1_100_000})
     assert answer.status_code == 413

@@ -34,8 +34,8 @@ def opened_store(data_dir: Path | None) -> Iterator["Store"]:
     from plugbay.store import open_store
 
     config = config_with(data_dir)
-    url = config.database_url.get_secret_value() if config.database_url else ""
-    store = open_store(url, Path(config.data_dir or "data").absolute())
+    _tell_of_a_new_store(config)
+    store = open_store(*_place(config))
     try:
         yield store
     finally:
@@ -47,9 +47,27 @@ def opened_host(data_dir: Path | None) -> Iterator["Plugbay"]:
     """The host with all its plugins, loaded as `serve` would and not served: for the commands of plugins."""
     from plugbay.application import create_app
 
-    host: Plugbay = create_app(config=config_with(data_dir)).state.plugbay
+    config = config_with(data_dir)
+    _tell_of_a_new_store(config)
+    host: Plugbay = create_app(config=config).state.plugbay
     try:
         yield host
     finally:
         host.modules.unload_all()
         host.store.close()
+
+
+def _tell_of_a_new_store(config: "HostConfig") -> None:
+    """Who is in the wrong folder shall not believe that it was the server's store."""
+    from plugbay.store.urls import store_url
+
+    url = store_url(*_place(config))
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
+        told = f"There was no store at {url.database}: a new one is made. --data-dir names the server's."
+        click.echo(told, err=True)
+
+
+def _place(config: "HostConfig") -> tuple[str, Path]:
+    """What says where the store is: its URL, if there is one, and the data directory."""
+    url = config.database_url.get_secret_value() if config.database_url else ""
+    return url, Path(config.data_dir or "data").absolute()

@@ -1,8 +1,10 @@
 """What the documentation says about endpoints that read and write their JSON by hand."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, WithJsonSchema
+from fastapi import Body
+from pydantic import BaseModel, BeforeValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 from plugbay_scheduled_query.api.schemas import Problem
 
@@ -13,7 +15,19 @@ REASONS = {
     409: "It cannot be done as things are; the text says why.",
 }
 
+NO_OBJECT = "Input should be a JSON object, sent with the header Content-Type: application/json"
+
 Answers = dict[int | str, dict[str, Any]]
+
+
+def _an_object(value: Any) -> Any:
+    """Without its header a body comes as text, and who forgot it would be told of a dictionary."""
+    if not isinstance(value, dict):
+        raise PydanticCustomError("dict_type", NO_OBJECT)
+    return value
+
+
+JsonBody = Annotated[dict[str, Any], Body(), BeforeValidator(_an_object)]
 
 
 def answers(*codes: int) -> Answers:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, HTTPException, Response
+from fastapi import APIRouter, HTTPException, Response
 from plugbay import CurrentUser
 
-from plugbay_scheduled_query.api.documenting import answers, documented_as
+from plugbay_scheduled_query.api.documenting import JsonBody, answers, documented_as
 from plugbay_scheduled_query.api.errors import conflict, no_such_query, problem, refused
 from plugbay_scheduled_query.api.parameters import (
     FIRST_PAGE,
@@ -28,8 +28,8 @@ from plugbay_scheduled_query.parts import Parts
 from plugbay_scheduled_query.repository.definitions import Listing, VersionConflict
 from plugbay_scheduled_query.workbench import Saved, UnknownQuery
 
-NewQueryBody = Annotated[dict[str, Any], Body(), documented_as(NewQuery)]
-QueryEditBody = Annotated[dict[str, Any], Body(), documented_as(QueryEdit)]
+NewQueryBody = Annotated[JsonBody, documented_as(NewQuery)]
+QueryEditBody = Annotated[JsonBody, documented_as(QueryEdit)]
 
 
 def queries_router(parts: Callable[[], Parts]) -> APIRouter:

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query, Response
+from fastapi import APIRouter, Query, Response
 from plugbay import CurrentUser, require_role
 
-from plugbay_scheduled_query.api.documenting import answers, documented_as
+from plugbay_scheduled_query.api.documenting import JsonBody, answers, documented_as
 from plugbay_scheduled_query.api.errors import conflict, no_such_source, refused
 from plugbay_scheduled_query.api.parameters import LARGEST_STORED_ID, PREFIX, SourceId
 from plugbay_scheduled_query.api.schemas import (
@@ -29,8 +29,8 @@ from plugbay_scheduled_query.repository.sources import SourceInUse
 from plugbay_scheduled_query.source_book import Schema, SourceView
 from plugbay_scheduled_query.source_desk import SavedSource, SourceLocked, Tested, UnknownSource
 
-NewSourceBody = Annotated[dict[str, Any], Body(), documented_as(NewSource)]
-SourceEditBody = Annotated[dict[str, Any], Body(), documented_as(SourceEdit)]
+NewSourceBody = Annotated[JsonBody, documented_as(NewSource)]
+SourceEditBody = Annotated[JsonBody, documented_as(SourceEdit)]
 Refresh = Annotated[bool, Query(description="Read the tables anew.")]
 
 ADMIN = [require_role("admin")]

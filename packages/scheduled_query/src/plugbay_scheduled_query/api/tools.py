@@ -1,12 +1,12 @@
 """Help with writing a query: what its schedule means, and what it brings."""
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Body, Query, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
-from plugbay_scheduled_query.api.documenting import answers, documented_as
+from plugbay_scheduled_query.api.documenting import JsonBody, answers, documented_as
 from plugbay_scheduled_query.api.errors import bad_query_parameter, refused
 from plugbay_scheduled_query.api.parameters import PREFIX, plain
 from plugbay_scheduled_query.api.schemas import CronAnswer, TryAnswer, TryRequest
@@ -19,7 +19,7 @@ from plugbay_scheduled_query.core.timezones import UnknownTimezone, zone
 from plugbay_scheduled_query.parts import Parts
 from plugbay_scheduled_query.sources.executor import Outcome
 
-TryBody = Annotated[dict[str, Any], Body(), documented_as(TryRequest)]
+TryBody = Annotated[JsonBody, documented_as(TryRequest)]
 Expression = Annotated[
     str, Query(description="Five fields, or @daily and the like.", examples=["*/5 * * * *"])
 ]
