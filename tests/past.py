@@ -18,7 +18,8 @@ from plugbay_scheduled_query.core.schedule import parse
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.glances import Glances, Latest
-from plugbay_scheduled_query.repository.recording import Finished, Keeping, Recording
+from plugbay_scheduled_query.repository.pruning import Keeping
+from plugbay_scheduled_query.repository.recording import Finished, Recording
 from plugbay_scheduled_query.samples import _level
 
 MOST = 420  # executions of one query

@@ -10,7 +10,7 @@ from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.model import Trigger
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.housekeeping import Housekeeping
-from plugbay_scheduled_query.repository.recording import Keeping
+from plugbay_scheduled_query.repository.pruning import Keeping
 
 
 def test_nothing_due_is_nothing_claimed(claims, add_query):

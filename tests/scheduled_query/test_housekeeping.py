@@ -4,8 +4,9 @@ import pytest
 import sqlalchemy as sa
 from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.repository import housekeeping
+from plugbay_scheduled_query.repository.histories import HistoryFilter
 from plugbay_scheduled_query.repository.housekeeping import Housekeeping
-from plugbay_scheduled_query.repository.recording import Keeping
+from plugbay_scheduled_query.repository.pruning import Keeping
 
 
 @pytest.fixture
@@ -68,3 +69,21 @@ def test_what_still_runs_is_left_alone(keeping_house, ran, claims, definitions, 
     definitions.delete(query.id)
     clock.advance(7200)
     assert not keeping_house.purge_step()
+
+
+def test_what_is_too_old_goes_although_its_query_runs_no_more(keeping_house, ran, store, histories, clock):
+    query, young = ran(3), ran(1, "young")
+    clock.advance(2 * 86_400)
+    ran_again = ran(2, "again")
+    with store.begin() as connection:
+        recent = tables.history.c.query_id == young.id
+        connection.execute(sa.update(tables.history).where(recent).values(executed_at=clock.now()))
+        again = tables.history.c.query_id == ran_again.id
+        connection.execute(sa.update(tables.history).where(again).values(executed_at=clock.now()))
+    assert not keeping_house.prune_step(Keeping())
+    assert keeping_house.prune_step(Keeping(history_days=1))
+    assert not keeping_house.prune_step(Keeping(history_days=1))
+    assert histories.page(query.id, HistoryFilter(), 1, 50) == ([], 0)
+    assert histories.page(query.id, HistoryFilter("success"), 1, 50) == ([], 0)
+    assert histories.page(ran_again.id, HistoryFilter(), 1, 50)[1] == 2
+    assert rows(store)["query_results"] == 4, "the result that is shown stays"

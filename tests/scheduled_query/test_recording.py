@@ -10,7 +10,7 @@ from plugbay_scheduled_query.core.draft import draft_of
 from plugbay_scheduled_query.core.model import MetricConfig, Result
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.histories import HistoryFilter
-from plugbay_scheduled_query.repository.recording import Keeping
+from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.samples import Samples
 
 KEEP_ALL = Keeping()

@@ -11,7 +11,7 @@ from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.model import MetricConfig, Result
 from plugbay_scheduled_query.execution import Answer, finish
 from plugbay_scheduled_query.repository.claims import Claims
-from plugbay_scheduled_query.repository.recording import Keeping
+from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.sources.executor import Outcome
 from service_world import FOREVER, PATIENCE_S, executions, until

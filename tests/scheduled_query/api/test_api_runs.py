@@ -83,7 +83,8 @@ def test_a_second_run_now_joins_the_first(service, endless):
 def test_a_run_of_another_process_is_joined_and_its_end_is_seen(service):
     from plugbay_scheduled_query.core.model import Status
     from plugbay_scheduled_query.repository.claims import Claims
-    from plugbay_scheduled_query.repository.recording import Finished, Keeping, Recording
+    from plugbay_scheduled_query.repository.pruning import Keeping
+    from plugbay_scheduled_query.repository.recording import Finished, Recording
 
     made = service.create()
     claimed, _ = Claims(service.host.store, service.clock, "elsewhere").start_now(made["id"], "ada")

@@ -37,7 +37,7 @@ from plugbay_scheduled_query.workbench import Workbench
 NOTIFY = "notify"
 BEHIND = -10  # the priority of messages: after every run
 EXTRA_RUNNERS = 4  # beyond max_parallel: what people start by hand does not wait for the schedule
-PURGE_STEPS = 20  # of what deleted queries left behind, per minute
+PURGE_STEPS = 20  # of what deleted queries left behind and of what is too old, per minute
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,11 +74,15 @@ class Assembly:
         self.retiming.mend_after_set_back(self.parts.settings().timezone)
         self.parts.service.tick()
         for _ in range(PURGE_STEPS):
-            if not self.housekeeping.purge_step():
+            if not self._tidy():
                 return
 
     def _send_messages(self, job: Any) -> None:
         self.notifications.send_waiting(lambda: not job.cancelled)
+
+    def _tidy(self) -> bool:
+        house = self.housekeeping
+        return house.purge_step() or house.prune_step(self.parts.settings().keeping)
 
     def metrics_text(self) -> str:
         gauges = self.parts.gauges.text() if self.parts.settings().metrics_enabled else ""

@@ -7,7 +7,8 @@ from datetime import datetime
 
 from plugbay import get_logger
 
-from plugbay_scheduled_query.repository.recording import Finished, Keeping, Recorded, Recording
+from plugbay_scheduled_query.repository.pruning import Keeping
+from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
 
 MOST_AT_ONCE = 128  # runs in one transaction: enough to share its cost, few enough to be quick
 RETRY_S = 1.0  # between attempts while the store does not take anything

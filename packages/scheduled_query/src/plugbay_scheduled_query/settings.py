@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field, SecretStr, field_validator, model_validat
 
 from plugbay_scheduled_query.core.guard import Rules
 from plugbay_scheduled_query.core.timezones import zone
-from plugbay_scheduled_query.repository.recording import Keeping
+from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.sources.dialects.session import SourceError
 from plugbay_scheduled_query.sources.registry import sources_from_settings
 from plugbay_scheduled_query.sources.results import Caps

@@ -1,10 +1,11 @@
-"""Removing what a deleted query left behind, in steps so small that nobody waits for them."""
+"""Removing what deleted queries left behind and what is too old, in steps so small that nobody waits."""
 
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 from plugbay import Clock, Store
 
+from plugbay_scheduled_query.repository.pruning import Keeping, prune
 from plugbay_scheduled_query.tables import history, queries, results, runs, states
 
 STEP = 500  # history rows in one transaction
@@ -12,7 +13,7 @@ REMEMBERED = timedelta(hours=1)  # how long the query's own row stays: so every 
 
 
 class Housekeeping:
-    """The rows of deleted queries go bit by bit, the query itself last."""
+    """The rows of deleted queries go bit by bit, the query itself last; so does old history."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -27,6 +28,29 @@ class Housekeeping:
         with self._store.begin() as connection:
             query_id = connection.scalar(doomed)
             return query_id is not None and self._purge(connection, query_id)
+
+    def prune_step(self, keeping: Keeping) -> bool:
+        """Removes a bit of what is too old, also of queries that run no more; False when nothing is."""
+        oldest = keeping.oldest(self._clock.now())
+        if oldest is None:
+            return False
+        outdated = sa.select(history.c.query_id).where(history.c.executed_at < oldest)
+        first = outdated.order_by(history.c.executed_at).limit(1)
+        with self._store.connect() as connection:
+            query_id = connection.scalar(first)
+        return query_id is not None and self._prune(query_id, keeping)
+
+    def _prune(self, query_id: int, keeping: Keeping) -> bool:
+        of_query = states.c.query_id == query_id
+        with self._store.begin() as connection:
+            row = connection.execute(sa.select(states).where(of_query).with_for_update()).first()
+            if row is None:
+                return False
+            state = dict(row._mapping)
+            is_less = prune(connection, state, self._clock.now(), keeping)
+            ends = {name: value for name, value in state.items() if name.startswith("first_")}
+            connection.execute(sa.update(states).where(of_query).values(ends))
+        return is_less
 
     def _purge(self, connection: sa.Connection, query_id: int) -> bool:
         rows = sa.select(history.c.id, history.c.result_id).where(history.c.query_id == query_id).limit(STEP)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,12 +11,10 @@ from plugbay import PlugbayError, Store, get_logger
 
 from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.model import RECENT_KEPT, Execution, Result, Status, Trigger
-from plugbay_scheduled_query.core.paging import NumberRange, numbers_to_prune
 from plugbay_scheduled_query.repository.claims import ClaimedRun
+from plugbay_scheduled_query.repository.pruning import Keeping, prune
 from plugbay_scheduled_query.repository.rows import metric_of
 from plugbay_scheduled_query.tables import history, lanes, queries, results, runs, states
-
-PRUNE_STEP = 200  # history rows that one recording may delete of one query
 
 log = get_logger(__name__)
 
@@ -35,15 +33,6 @@ class Finished:
     preview: str | None = None
     metric_value: float | None = None
     snapshot: dict[str, object] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Keeping:
-    """How much is kept: the settings that recording needs."""
-
-    enable_history: bool = True
-    limit_history: int = -1
-    history_days: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +127,7 @@ class Recording:
                 self._insert_history(connection, plans)
             replaced = [_apply(plan, now) for plan in plans]
             for plan in plans:
-                self._prune(connection, plan, now, keeping)
+                prune(connection, plan.state, now, keeping)
             if plans:
                 rows = [{**plan.state, "b_query_id": plan.state["query_id"]} for plan in plans]
                 connection.execute(_UPDATE_STATE, rows)
@@ -181,29 +170,6 @@ class Recording:
             for plan, history_id in zip(plans, ids, strict=True):
                 plan.history_id = history_id
 
-    def _prune(self, connection: sa.Connection, plan: _Plan, now: datetime, keeping: Keeping) -> None:
-        """Deletes what is too much or too old, from the low end, a step at a time."""
-        state = plan.state
-        surplus = numbers_to_prune(
-            NumberRange(state["first_number"], state["last_number"]), keeping.limit_history
-        )
-        last = surplus.highest if surplus else state["first_number"] - 1
-        if keeping.history_days >= 0:
-            last = max(
-                last, self._last_outdated(connection, state, now - timedelta(days=keeping.history_days))
-            )
-        last = min(last, state["first_number"] + PRUNE_STEP - 1)
-        if last >= state["first_number"]:
-            delete_history(connection, state, last)
-
-    def _last_outdated(self, connection: sa.Connection, state: dict[str, Any], before: datetime) -> int:
-        oldest = sa.select(sa.func.max(history.c.number)).where(
-            history.c.query_id == state["query_id"],
-            history.c.executed_at < before,
-            history.c.number < state["first_number"] + PRUNE_STEP,
-        )
-        return connection.scalar(oldest) or 0
-
     def _delete_unreferenced(self, connection: sa.Connection, result_ids: list[int]) -> None:
         if result_ids:
             kept = sa.select(history.c.result_id).where(history.c.result_id.in_(result_ids))
@@ -223,19 +189,6 @@ class Recording:
             live = connection.execute(_LIVE, {"ids": [item.claimed.id]}).first()
             if live and live.attempt == item.claimed.run.attempt:
                 self._end_runs(connection, [item.claimed.id], now)
-
-
-def delete_history(connection: sa.Connection, state: dict[str, Any], last: int) -> None:
-    """Deletes the rows up to number `last` with their results, and moves the low ends in `state`."""
-    doomed = (history.c.query_id == state["query_id"]) & (history.c.number <= last)
-    rows = connection.execute(sa.select(history.c.status, history.c.result_id).where(doomed)).all()
-    connection.execute(sa.delete(history).where(doomed))
-    texts = [row.result_id for row in rows if row.result_id and row.result_id != state["last_result_id"]]
-    if texts:
-        connection.execute(sa.delete(results).where(results.c.id.in_(texts)))
-    state["first_number"] = last + 1
-    for row in rows:
-        state[f"first_{row.status}"] += 1
 
 
 def _result_row(item: Finished) -> dict[str, Any]:

@@ -1,0 +1,61 @@
+"""Deleting history that is too much or too old: from the low end, a step at a time."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from plugbay_scheduled_query.core.paging import NumberRange, numbers_to_prune
+from plugbay_scheduled_query.tables import history, results
+
+PRUNE_STEP = 200  # history rows of one query that go at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How much is kept: the settings that recording needs."""
+
+    enable_history: bool = True
+    limit_history: int = -1
+    history_days: int = -1
+
+    def oldest(self, now: datetime) -> datetime | None:
+        """From when on executions are kept; None when for ever."""
+        return now - timedelta(days=self.history_days) if self.history_days >= 0 else None
+
+
+def prune(connection: sa.Connection, state: dict[str, Any], now: datetime, keeping: Keeping) -> bool:
+    """Deletes a step of what one query has too much, and moves the low ends in `state`; whether any went."""
+    first: int = state["first_number"]
+    surplus = numbers_to_prune(NumberRange(first, state["last_number"]), keeping.limit_history)
+    last = surplus.highest if surplus else first - 1
+    if oldest := keeping.oldest(now):
+        last = max(last, _last_before(connection, state, oldest))
+    last = min(last, first + PRUNE_STEP - 1)
+    if last < first:
+        return False
+    _delete(connection, state, last)
+    return True
+
+
+def _last_before(connection: sa.Connection, state: dict[str, Any], moment: datetime) -> int:
+    last = sa.select(sa.func.max(history.c.number)).where(
+        history.c.query_id == state["query_id"],
+        history.c.executed_at < moment,
+        history.c.number < state["first_number"] + PRUNE_STEP,
+    )
+    return connection.scalar(last) or 0
+
+
+def _delete(connection: sa.Connection, state: dict[str, Any], last: int) -> None:
+    """The rows up to number `last` with their results, but not the result that is still shown."""
+    doomed = (history.c.query_id == state["query_id"]) & (history.c.number <= last)
+    rows = connection.execute(sa.select(history.c.status, history.c.result_id).where(doomed)).all()
+    connection.execute(sa.delete(history).where(doomed))
+    texts = [row.result_id for row in rows if row.result_id and row.result_id != state["last_result_id"]]
+    if texts:
+        connection.execute(sa.delete(results).where(results.c.id.in_(texts)))
+    state["first_number"] = last + 1
+    for row in rows:
+        state[f"first_{row.status}"] += 1
