@@ -22,7 +22,8 @@ def test_a_row_tells_all_that_matters(service: Service):
     made = service.create("SELECT total FROM orders\nWHERE region = 'eu'", cron_schedule="*/5 * * * *")
     service.run(made["id"])
     told = row(read(service.editor.get(LIST, params={"search": made["name"]}).text), made["id"]).text
-    for words in (made["name"], "SELECT total FROM orders", "every 5 minutes", "success", "Run Now"):
+    shown = (made["name"], "SELECT total FROM orders", made["data_source"], "every 5 minutes", "success", "Run Now")
+    for words in shown:
         assert words in told
     assert "WHERE" not in told
 

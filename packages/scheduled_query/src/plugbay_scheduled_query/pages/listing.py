@@ -48,7 +48,6 @@ def list_context(site: Site, view: ListView) -> dict[str, Any]:
     return {
         "view": view,
         "sources": sources,
-        "show_source": len(sources) > 1,
         "queries": queries,
         "total": total,
         "pages": -(-total // view.limit),
@@ -70,7 +69,6 @@ def row_context(site: Site, query_id: str) -> dict[str, Any]:
         "query": query,
         "under_way": under_way,
         "timeout": site.parts.settings().query_timeout,
-        "show_source": len(site.parts.book.all()) > 1,
     }
 
 
