@@ -22,8 +22,8 @@ def test_a_row_tells_all_that_matters(service: Service):
     made = service.create("SELECT total FROM orders\nWHERE region = 'eu'", cron_schedule="*/5 * * * *")
     service.run(made["id"])
     told = row(read(service.editor.get(LIST, params={"search": made["name"]}).text), made["id"]).text
-    shown = (made["name"], "SELECT total FROM orders", made["data_source"], "every 5 minutes", "success", "Run Now")
-    for words in shown:
+    shown = (made["name"], made["data_source"], "SELECT total FROM orders", "every 5 minutes", "success")
+    for words in (*shown, "Run Now"):
         assert words in told
     assert "WHERE" not in told
 
@@ -100,7 +100,7 @@ def test_a_column_sorts_both_ways(service: Service):
         service.create(name=f"{name} {tag}", tags=[tag])
     up = read(service.viewer.get(LIST, params={"tag": tag, "sort": "name"}).text)
     assert [name[0] for name in names(up)] == ["A", "b", "c"]
-    head = next(th for th in up.all("th") if th.text == "Query")
+    head = next(th for th in up.all("th") if th.text.startswith("Query"))
     assert head.attributes["aria-sort"] == "ascending"
     down = service.viewer.get(LIST + head.first("a").attributes["href"].removeprefix(LIST))
     assert [name[0] for name in names(read(down.text))] == ["c", "b", "A"]
