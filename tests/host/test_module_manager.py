@@ -192,6 +192,13 @@ def test_enabling_brings_everything_back_without_a_restart(make_host, client_of)
     assert "greetings 1" in client.get("/metrics").text
 
 
+def test_several_that_need_a_plugin_are_all_named(tmp_path, make_host):
+    shutil.copytree(Path(__file__).parents[1] / "plugins/good/polite", tmp_path / "plugins/rude")
+    host = make_host("good")
+    with pytest.raises(Exception, match="greeter is needed by polite, rude: disable those first"):
+        host.modules.disable("greeter")
+
+
 def test_what_others_need_cannot_be_disabled(make_host):
     host = make_host("good")
     with pytest.raises(Exception, match="greeter is needed by polite: disable that first"):

@@ -240,6 +240,15 @@ def test_postgresql_answers_in_utc_under_the_name_of_the_product(postgres_url: s
     store.close()
 
 
+def test_it_says_where_it_is_without_its_secrets(
+    postgres_url: str, sqlite_store: Store, data_dir: Path
+) -> None:
+    assert sqlite_store.place == str(data_dir / "plugbay.db")
+    store = Store(f"{postgres_url}&password=secret", data_dir)
+    assert store.place == f"postgresql://postgres@/{store.url.database}"
+    store.close()
+
+
 def test_what_the_url_says_of_the_connection_wins(postgres_url: str, data_dir: Path) -> None:
     store = Store(f"{postgres_url}&application_name=monitor", data_dir)
     with store.connect() as connection:

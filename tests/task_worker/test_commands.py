@@ -40,7 +40,7 @@ def test_it_works_off_tasks_until_it_is_told_to_stop(tmp_path: Path, number: sig
         process.communicate(timeout=30)
 
     assert process.returncode == 0
-    assert f"Plugbay is working on {tmp_path / 'elsewhere'}" in "".join(said)
+    assert f"Plugbay is working on {tmp_path / 'elsewhere/plugbay.db'}" in "".join(said)
     store = Store("", tmp_path / "elsewhere")
     with store.connect() as connection:
         claimed = connection.exec_driver_sql("SELECT count(*) FROM task_worker_ticks").scalar()

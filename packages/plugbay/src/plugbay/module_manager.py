@@ -136,7 +136,9 @@ class ModuleManager:
         with self.lock:
             plugin = self.get(name)
             if needed_by := self.needed_by(name):
-                raise PluginRefused(reason=f"{name} is needed by {', '.join(needed_by)}: disable that first")
+                which = "that" if len(needed_by) == 1 else "those"
+                reason = f"{name} is needed by {', '.join(needed_by)}: disable {which} first"
+                raise PluginRefused(reason=reason)
             self._host.records.set_enabled(plugin.name, plugin.source.place, False)
             self._activation.unload(plugin, PluginState.DISABLED)
             self._host.templates.set_loaders(self.get_template_loaders())

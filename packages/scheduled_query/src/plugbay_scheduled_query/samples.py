@@ -68,7 +68,7 @@ QUERIES: tuple[Mapping[str, Any], ...] = (
     },
     {
         "name": "Failed payments",
-        "query": "SELECT failed FROM payments",
+        "query": "SELECT failed AS payments FROM payments",
         "cron_schedule": "2-59/5 * * * *",
         "render_type": "metric",
         "monitor_metric_config": {"metric_name": "shop_failed_payments", "labels": {"shop": "sample"}},

@@ -42,5 +42,5 @@ async def work(data_dir: Path | None) -> None:
     app = FastAPI()
     host = Plugbay(app, config={"data_dir": data_dir} if data_dir else None)
     async with app.router.lifespan_context(app):
-        click.echo(f"  {host.config.app_name} is working on {host.data_dir}\n  Stop with Ctrl+C\n")
+        click.echo(f"  {host.config.app_name} is working on {host.store.place}\n  Stop with Ctrl+C\n")
         await told_to_stop.wait()

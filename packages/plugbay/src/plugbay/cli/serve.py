@@ -60,6 +60,7 @@ def announce(bay: "Plugbay", address: str) -> None:
     others = [plugin for plugin in bay.modules.all() if plugin.state in ("failed", "refused")]
     click.echo(f"  {bay.config.app_name} is running on {address}")
     click.echo(f"  Data: {bay.data_dir}")
+    click.echo(f"  Store: {bay.store.place}")
     click.echo(f"  Plugins: {loaded}")
     for plugin in others:
         click.echo(f"  {plugin.name} is {plugin.state}: {plugin.reason}")

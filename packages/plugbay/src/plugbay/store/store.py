@@ -37,6 +37,14 @@ class Store:
         self.engine, self._reader = opener(self.url)
         self.ping()
 
+    @property
+    def place(self) -> str:
+        """Where it is, for people: a file, or a database without its secrets and options."""
+        if self.dialect == "sqlite":
+            return str(self.url.database)
+        parts = (self.url.username, None, self.url.host, self.url.port, self.url.database)
+        return sa.URL.create("postgresql", *parts).render_as_string()
+
     @contextmanager
     def begin(self) -> Iterator[sa.Connection]:
         """A connection in a write transaction: committed at the block's end, taken back on an exception."""

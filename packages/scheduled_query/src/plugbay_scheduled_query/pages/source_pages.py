@@ -136,4 +136,5 @@ def _warnings(warnings: tuple[str, ...], statements: tuple[str, ...]) -> list[Fl
     if not warnings:
         return []
     advice = "\nA better account:\n" + "\n".join(statements) if statements else ""
-    return [FlashMessage("\n".join(warnings) + advice, "warning")]
+    sentences = (text[:1].upper() + text[1:] for text in warnings)
+    return [FlashMessage("\n".join(sentences) + advice, "warning")]
