@@ -1,6 +1,8 @@
 """docs/task-worker.md keeps its promises: its examples run, and it names all there is."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,11 +29,14 @@ def documented(tmp_path: Path, make_host: Callable[..., Plugbay]) -> Plugbay:
     return make_host()
 
 
-def test_the_page_shows_how_to_test_a_task_that_ticks(documented: Plugbay, clock: FakeClock) -> None:
-    names: dict[str, Callable[..., None]] = {}
-    exec(TEST, names)
-    with TestClient(documented.app):
-        names["test_stock_is_counted_each_minute"](documented, clock)
+def test_the_page_shows_how_to_test_a_task_that_ticks(tmp_path: Path) -> None:
+    folder = tmp_path / "plugins/shop"
+    folder.mkdir(parents=True)
+    (folder / "plugin.py").write_text(SHOP)
+    (folder / "test_shop.py").write_text(TEST)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert "1 passed" in done.stdout, done.stdout
 
 
 def test_the_jobs_of_the_page_are_done(documented: Plugbay, clock: FakeClock) -> None:
