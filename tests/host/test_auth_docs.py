@@ -34,13 +34,14 @@ class TestBringYourOwnLogin:
     @pytest.fixture
     def app(self, alone: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FastAPI]:
         monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("PROXY_SECRET", "of the proxy")
         names = run(MANAGER)
         yield names["app"]
         names["app"].state.plugbay.store.close()
 
     def visitor(self, app: FastAPI, **headers: str) -> Visitor:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return Visitor(app, address="127.0.0.1", headers=named)
+        return Visitor(app, headers={"x-proxy-secret": "of the proxy", **named})
 
     def test_the_proxy_says_who_it_is(self, app: FastAPI) -> None:
         ada = self.visitor(app, x_forwarded_user="ada")
@@ -54,7 +55,7 @@ class TestBringYourOwnLogin:
         )
 
     def test_nobody_else_may_say_so(self, app: FastAPI) -> None:
-        forger = Visitor(app, address="203.0.113.9", headers={"x-forwarded-user": "ada"})
+        forger = self.visitor(app, x_forwarded_user="ada", x_proxy_secret="guessed")
         assert forger.get("/metrics").status_code == 401
         assert forger.get("/").headers["location"] == "/oauth2/sign_in?rd=/"
 
