@@ -35,7 +35,7 @@ def test_the_plugin_of_the_first_section_works(
     assert '<h1 class="page-title">Orders</h1>' in page
     assert "98,412.5" in page
     assert "NULL" in page
-    assert 'href="/shop/new"' in page
+    assert "Start page" in page
     assert '<i class="fas fa-store"></i>Orders' in page
 
 
