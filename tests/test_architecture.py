@@ -121,6 +121,7 @@ LAYERS_OF_THE_HOST = [
         "menu",
         "config",
         "settings",
+        "misspelt",
         "secrets",
         "fingerprints",
         "store",

@@ -112,6 +112,19 @@ def test_check_is_silent_about_nothing_and_fails_when_a_plugin_does(tmp_path: Pa
     assert "goodbye, all of you" in broken.stdout
 
 
+def test_check_asks_about_a_variable_that_is_nearly_a_setting(tmp_path: Path):
+    variables = {
+        "SCHEDULED_QUERY_INTERVALL": "5",
+        "PLUGBAY_SESSION_SECRET": "x",
+        "SCHEDULED_QUERY_OWNER": "me",
+    }
+    said = plugbay(tmp_path, "check", **variables)
+    assert said.returncode == 0
+    assert "SCHEDULED_QUERY_INTERVALL sets nothing; is SCHEDULED_QUERY_INTERVAL meant?" in said.stdout
+    assert "PLUGBAY_SESSION_SECRET sets nothing; is PLUGBAY_SESSION_SECRET_KEY meant?" in said.stdout
+    assert "OWNER" not in said.stdout
+
+
 def test_a_backup_is_a_whole_store(tmp_path: Path):
     plugbay(tmp_path, "user", "add", "eddie", text="a long password\n")
     assert plugbay(tmp_path, "backup", "copy.db").returncode == 0

@@ -31,6 +31,8 @@ def check(data_dir: Path | None) -> None:
         broken = [plugin for plugin in host.modules.all() if plugin.state in ("failed", "refused")]
         for found in host.modules.all():
             click.echo(f"{found.state:<10} {found.name} {found.version} {found.reason}".rstrip())
+        for variable, meant in _misspelt(host).items():
+            click.echo(f"{'unknown':<10} {variable} sets nothing; is {meant} meant?")
     if broken:
         raise SystemExit(1)
 
@@ -53,6 +55,16 @@ def plugin_new(name: str, into: Path) -> None:
     click.echo(
         f"Wrote {folder}. Start or reload Plugbay to see it at /{name}/; try its test: pytest {folder}"
     )
+
+
+def _misspelt(host: "Plugbay") -> dict[str, str]:
+    from plugbay.misspelt import misspelt
+
+    settings = {
+        plugin.name: plugin.module.module_settings for plugin in host.modules.loaded() if plugin.module
+    }
+    fields = {name: type(values).model_fields for name, values in settings.items() if values}
+    return misspelt(host.environment, fields)
 
 
 @contextmanager
