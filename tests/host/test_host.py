@@ -243,6 +243,14 @@ def test_alone_who_is_logged_in_keeps_the_menu_where_there_is_nothing(standalone
     assert "Log in" in stranger.text
 
 
+def test_alone_a_wrong_password_counts_once_also_where_a_page_says_so(standalone: TestClient):
+    for _ in range(3):
+        refused = standalone.post("/logout", headers={"accept": "text/html"}, auth=("admin", "wrong"))
+        assert refused.status_code == 401
+        assert "Log in" in refused.text
+    assert standalone.get("/account").status_code == 200
+
+
 def test_alone_a_failure_shows_no_traceback(standalone: TestClient):
     host = standalone.app.state.plugbay
     host.metrics.exposition = lambda: 1 / 0

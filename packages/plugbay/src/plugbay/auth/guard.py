@@ -55,7 +55,7 @@ class Guard(SecurityBase):
         state = claim(request.scope)
         if _ADMITTED not in state:
             if not has_marker(request.scope, open_to_all):
-                state[USER] = await self._let_in(request)
+                await self._let_in(request)
             state[_ADMITTED] = True
 
     async def recognise(self, request: HTTPConnection) -> None:
@@ -67,15 +67,15 @@ class Guard(SecurityBase):
             except (HTTPException, StoreError):
                 state[USER] = None
 
-    async def _let_in(self, request: HTTPConnection) -> User:
+    async def _let_in(self, request: HTTPConnection) -> None:
         user = await self._identify(request)
+        state_of(request.scope)[USER] = user  # also of who is turned away: nobody is asked twice
         if user is None:
             raise await self._turn_away(request)
         if not user.has_role(needed_role(request.scope)):
             raise missing_role(needed_role(request.scope))
         if user.via != "token" and not _is_safe(request.scope):
             refuse_cross_site(request)
-        return user
 
     async def _check_body(self, request: Request) -> None:
         user = user_of(request)
