@@ -105,6 +105,14 @@ def test_nothing_is_touched_that_nobody_changed(here: Plugbay, there: Plugbay, h
     assert heard == ["greeter"]
 
 
+def test_who_has_stopped_loads_nothing_any_more(here: Plugbay, there: Plugbay) -> None:
+    there.follower.stop()
+    there.modules.unload_all()
+    here.reload()
+    there.follower.look()
+    assert there.modules.loaded() == []
+
+
 def test_a_plugin_removed_here_goes_there_and_may_come_again(here: Plugbay, there: Plugbay, tmp_path: Path):
     kept = shutil.copytree(tmp_path / "plugins/polite", tmp_path / "kept")
     PluginService.remove_plugin("polite", here)

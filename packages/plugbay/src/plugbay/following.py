@@ -55,6 +55,8 @@ class Follower:
 
     def _follow(self) -> None:
         with self._host.modules.lock:
+            if self._stopped.is_set():
+                return  # while we waited for the lock, all plugins were unloaded for good
             before, self._seen = self._seen, self._host.records.changes()
             try:
                 changed = self._catch_up(self._seen["reload"] != before["reload"])

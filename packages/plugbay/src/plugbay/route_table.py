@@ -107,9 +107,10 @@ class RouteTable:
 
     def _included(self, item: Contribution) -> list[BaseRoute]:
         """The router as FastAPI would include it, made once: that takes a millisecond for each route."""
-        if id(item) not in self._shelves:
-            self._shelves[id(item)] = (item, self._include(item))
-        return self._shelves[id(item)][1]
+        shelves = self._shelves  # another thread may put new ones in their place
+        if id(item) not in shelves:
+            shelves[id(item)] = (item, self._include(item))
+        return shelves[id(item)][1]
 
     def _include(self, item: Contribution) -> list[BaseRoute]:
         router = self._app.router
