@@ -11,6 +11,7 @@ from plugbay_scheduled_query.core.model import Trigger
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.housekeeping import Housekeeping
 from plugbay_scheduled_query.repository.pruning import Keeping
+from service_world import PATIENCE_S, until
 
 
 def test_nothing_due_is_nothing_claimed(claims, add_query):
@@ -273,6 +274,31 @@ def test_a_lane_is_not_kept_by_a_run_that_is_gone(store, claims, add_query, make
     claims.free_orphaned_lanes()
     make_due(add_query("another"))
     assert claims.claim_paced("UTC", 30) == []
+
+
+def test_a_lane_that_another_node_takes_while_we_free_it_is_theirs(store, claims, add_query, clock):
+    if store.dialect == "sqlite":
+        pytest.skip("SQLite has one writer at a time")
+    query, lanes = add_query(), tables.lanes
+    with store.begin() as connection:
+        connection.execute(sa.update(lanes).values(run_id=4711))
+    with ThreadPoolExecutor(1) as other_thread:
+        with store.begin() as connection:
+            values = {"query_id": query.id, "source_id": 1, "trigger": "schedule", "node": "another"}
+            run = sa.insert(tables.runs).values(values | {"claimed_at": clock.now()})
+            run_id = connection.scalar(run.returning(tables.runs.c.id))
+            connection.execute(sa.update(lanes).values(run_id=run_id))
+            freeing = other_thread.submit(claims.free_orphaned_lanes)
+            until(lambda: is_waiting_for_a_lock(store))
+        freeing.result(PATIENCE_S)
+    with store.connect() as connection:
+        assert connection.scalar(sa.select(lanes.c.run_id)) == run_id
+
+
+def is_waiting_for_a_lock(store) -> bool:
+    query = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    with store.connect() as connection:
+        return connection.scalar(sa.text(query)) is not None
 
 
 def test_a_lane_whose_run_ended_while_we_looked_rests_too(store, claims, add_query, make_due, clock):

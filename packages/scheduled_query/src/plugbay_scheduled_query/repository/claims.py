@@ -79,8 +79,9 @@ _MOVE_ON = (
     .where(queries.c.id == sa.bindparam("b_id"))
     .values(last_due_at=sa.bindparam("b_due"), next_run_at=sa.bindparam("b_next"))
 )
-# never part of a claim: there PostgreSQL would look for a run of another node that it cannot see yet
-_IS_ORPHANED = lanes.c.run_id.is_not(None) & ~sa.exists().where(runs.c.id == lanes.c.run_id)
+_ORPHANED = sa.select(lanes.c.run_id).where(
+    lanes.c.run_id.is_not(None), ~sa.exists().where(runs.c.id == lanes.c.run_id)
+)
 _TAKE_LANE = (
     sa.update(lanes).where(lanes.c.source_id == sa.bindparam("b_source")).values(run_id=sa.bindparam("b_run"))
 )
@@ -183,10 +184,13 @@ class Claims:
     def free_orphaned_lanes(self) -> None:
         """A run that is not there any more, whatever became of it, keeps nobody waiting."""
         with self._store.connect() as connection:
-            if connection.execute(sa.select(lanes.c.source_id).where(_IS_ORPHANED)).first() is None:
-                return
+            gone = connection.scalars(_ORPHANED).all()
+        if not gone:
+            return
+        # by their numbers: where PostgreSQL waits for a claim, it would not see that claim's own run
         with self._store.begin() as connection:
-            freed = connection.execute(sa.update(lanes).where(_IS_ORPHANED).values(run_id=None)).rowcount
+            update = sa.update(lanes).where(lanes.c.run_id.in_(gone)).values(run_id=None)
+            freed = connection.execute(update).rowcount
         log.warning("lanes_freed", lanes=freed)
 
     def release(self, run_ids: Sequence[int]) -> None:
