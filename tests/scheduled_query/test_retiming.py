@@ -79,6 +79,21 @@ def test_what_a_clock_far_ahead_claimed_is_called_back(store, clock, add_query, 
     assert "called_back_from_the_future query=lost" in caplog.text
 
 
+def test_one_whose_zone_left_the_machine_is_called_back_too_and_keeps_nobody(
+    store, clock, claims, add_query, definitions
+):
+    queries = [add_query("strange"), add_query("lost")]
+    for query in queries:
+        claimed_by_a_wrong_clock(store, query)
+    with store.begin() as connection:
+        strange = sa.update(tables.queries).where(tables.queries.c.id == queries[0].id)
+        connection.execute(strange.values(timezone="Mars/Olympus"))
+    Retiming(store, clock).mend("UTC")
+    assert all(definitions.get(query.id).next_run_at < FUTURE for query in queries)
+    (claimed,) = claims.claim_batch(10, "UTC")
+    assert (claimed.query_name, "Mars/Olympus" in claimed.problem) == ("strange", True)
+
+
 def test_each_minute_it_is_looked_for_only_after_the_clock_was_set_back(store, clock, add_query, definitions):
     if store.dialect != "sqlite":
         pytest.skip("the clock is PostgreSQL's own")

@@ -65,9 +65,9 @@ class Assembly:
     def follow(self, settings: Settings) -> None:
         """Puts into effect what is not looked up each time it is needed."""
         self.parts.executor.resize(_runners(settings))
-        self.parts.book.adopt(settings.named_sources())
         self.retiming.follow(settings.timezone)
         self.retiming.mend(settings.timezone)
+        self.parts.book.adopt(settings.named_sources())  # last: it may fail
 
     def cycle(self, job: object = None) -> None:
         """The task that the specification names: starts what is due, then tidies up a little."""

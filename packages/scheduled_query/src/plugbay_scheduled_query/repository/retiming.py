@@ -65,7 +65,7 @@ class Retiming:
             now = store_now(connection, self._clock)
             rows = connection.execute(_CLAIMED_AHEAD, {"far": now + FAR}).all()
             for row in rows:
-                due = next_run(row.cron_schedule, row.timezone or timezone, now)
+                due = _next(row, row.timezone or timezone, now)
                 connection.execute(_MEND, {"b_id": row.id, "b_next": due})
                 log.warning("called_back_from_the_future", query=row.name, id=row.id, next_run_at=due)
 
@@ -97,4 +97,12 @@ class Retiming:
 
 def _move(row: Row, timezone: str, now: datetime) -> dict[str, Any]:
     after = max(now, row.last_due_at or now)
-    return {"b_id": row.id, "b_next": next_run(row.cron_schedule, timezone, after)}
+    return {"b_id": row.id, "b_next": _next(row, timezone, after)}
+
+
+def _next(row: Row, timezone: str, after: datetime) -> datetime:
+    """One that cannot be read, as when its zone left the machine, is due: the claim then says so."""
+    try:
+        return next_run(row.cron_schedule, timezone, after)
+    except ValueError:
+        return after
