@@ -333,12 +333,14 @@ def test_a_node_that_does_not_tick_takes_what_the_one_that_ticks_has_no_slot_for
 def test_what_waits_when_the_service_stops_is_given_back_unspoilt(world, add_query, clock, histories):
     here = world()
     here.settings = Settings(interval=0, max_parallel=1)
-    for name in ("first", "second"):
-        add_query(name, query="SELECT 1" if name == "second" else FOREVER, timeout=60)
+    add_query("first", query=FOREVER, timeout=60)
+    second = add_query("second", query="SELECT 1")
     clock.advance(60)
     here.service.tick()
     here.wait_until_begun()
+    joined = here.service.begin_now(second.id, "ada").promise
     here.stop(grace_s=0)
+    assert joined.result(0) is None
     there = world()
     lost = there.service._claims.take_over(there.node.dead(there.service._claims.nodes()))
     assert {run.query_name: run.run.attempt for run in lost} == {"first": 2, "second": 1}

@@ -14,12 +14,12 @@ from plugbay_scheduled_query.execution import Executing, cancelled, interrupted
 from plugbay_scheduled_query.feed import Feed
 from plugbay_scheduled_query.in_flight import InFlight, Promise
 from plugbay_scheduled_query.nodes import Node
-from plugbay_scheduled_query.pace import Pace
 from plugbay_scheduled_query.pulse import Pulse
 from plugbay_scheduled_query.recorder import Recorder
 from plugbay_scheduled_query.repository.claims import ClaimedRun, Claims
 from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
 from plugbay_scheduled_query.settings import Settings
+from plugbay_scheduled_query.throughput import Throughput
 
 OWNER = "scheduled_query"
 TASK = "collect_execute_scheduled_query"
@@ -113,7 +113,7 @@ class Service:
         self._runs = InFlight()
         self._last_beat = clock.monotonic()
         self._claiming = threading.Lock()
-        self._pace = Pace(clock)
+        self._throughput = Throughput(clock)
         self._feed = Feed(self._submit, self._most_at_once)
         self._recorder = Recorder(recording, clock.now, lambda: settings().keeping, self._recorded)
         self._pulse = Pulse(self._beat, lambda: len(self._runs))
@@ -237,6 +237,8 @@ class Service:
             if waiting:
                 self._claims.release(waiting)
         finally:
+            for run_id in waiting:
+                self._runs.end(run_id, None)
             self._recorder.close()
             self._pulse.close()
             self._node.close()
@@ -262,7 +264,7 @@ class Service:
 
     def _most_claimed(self) -> int:
         """About what this node does in a second: slow runs are left to whoever has a slot for them."""
-        return max(AHEAD * self._settings().max_parallel, min(self._pace.per_second, BATCH))
+        return max(AHEAD * self._settings().max_parallel, min(self._throughput.per_second, BATCH))
 
     def _is_worth_a_claim(self) -> bool:
         """A lane counts for itself; of slots, some are claimed for at a time."""
@@ -310,7 +312,7 @@ class Service:
             except Exception:
                 log.exception("after_execution_failed", query=item.finished.claimed.query_name)
             self._runs.end(item.finished.claimed.id, None if item.is_dropped else item.execution)
-        self._pace.add(len(group))
+        self._throughput.add(len(group))
         if self._is_worth_a_claim():
             self.refill()
 

@@ -5,7 +5,7 @@ from plugbay import Clock
 WINDOW_S = 1.0
 
 
-class Pace:
+class Throughput:
     """Counts what gets done, a second at a time."""
 
     def __init__(self, clock: Clock) -> None:
