@@ -1,12 +1,9 @@
 """How often schedules start runs, how to keep them apart, and whether a source can keep up with them."""
 
-from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from plugbay_scheduled_query.core.cadence import staggered, starts_by_hour, starts_per_day, starts_per_hour
+from plugbay_scheduled_query.core.cadence import starts_by_hour, starts_per_day, starts_per_hour
 from plugbay_scheduled_query.core.capacity import Load, Pace, measure, warning
 from plugbay_scheduled_query.core.schedule import parse
 
@@ -53,41 +50,6 @@ def test_all_hours_together_make_the_day() -> None:
     assert sum(starts_by_hour("*/7 * * * 1-5", "Asia/Kathmandu", WINTER)) == pytest.approx(
         starts_per_day(parse("*/7 * * * 1-5"))
     )
-
-
-@pytest.mark.parametrize(
-    ("every", "position", "expression"),
-    [
-        (1, 3, "* * * * *"),
-        (5, 0, "*/5 * * * *"),
-        (5, 2, "2-59/5 * * * *"),
-        (5, 7, "2-59/5 * * * *"),
-        (60, 0, "0 * * * *"),
-        (60, 17, "17 * * * *"),
-        (360, 0, "0 */6 * * *"),
-        (360, 75, "15 1-23/6 * * *"),
-        (1440, 150, "30 2 * * *"),
-    ],
-)
-def test_a_staggered_schedule_keeps_its_period_and_its_distance(
-    every: int, position: int, expression: str
-) -> None:
-    assert staggered(every, position) == expression
-    times = parse(expression).next_times(WINTER, count=4)
-    assert {later - earlier for earlier, later in pairwise(times)} == {timedelta(minutes=every)}
-
-
-@given(st.sampled_from([5, 10, 15, 30, 60, 120, 720]), st.integers(0, 1000), st.integers(0, 1000))
-def test_two_positions_of_one_period_never_meet(every: int, one: int, other: int) -> None:
-    if one % every != other % every:
-        first = set(parse(staggered(every, one)).next_times(WINTER, count=30))
-        assert not first & set(parse(staggered(every, other)).next_times(WINTER, count=30))
-
-
-@pytest.mark.parametrize("every", [7, 45, 90, 300, 2880])
-def test_an_uneven_period_cannot_be_staggered(every: int) -> None:
-    with pytest.raises(ValueError, match=f"runs evenly every {every} minutes"):
-        staggered(every, 0)
 
 
 # --- capacity --------------------------------------------------------------------------------------------

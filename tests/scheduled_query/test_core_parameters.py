@@ -10,7 +10,6 @@ from plugbay_scheduled_query.core.parameters import (
     MAX_ID,
     BadParameter,
     Period,
-    one_of,
     period,
     plain_integer,
 )
@@ -73,20 +72,6 @@ def test_an_id_is_what_an_integer_column_can_hold() -> None:
 def test_any_text_is_an_integer_within_bounds_or_refused(text: str) -> None:
     with suppress(BadParameter):
         assert 1 <= plain_integer("page", text) <= MAX_ID
-
-
-# --- words -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("status", STATUSES)
-def test_a_known_word_is_taken(status: str) -> None:
-    assert one_of("status_filter", status, STATUSES) == status
-
-
-@pytest.mark.parametrize("status", ["", "ALL", "rejected", "success ", "fail"])
-def test_an_unknown_word_is_refused_with_the_known_ones(status: str) -> None:
-    with pytest.raises(BadParameter, match="status_filter must be one of: all, success, failed, timeout"):
-        one_of("status_filter", status, STATUSES)
 
 
 # --- periods ---------------------------------------------------------------------------------------------

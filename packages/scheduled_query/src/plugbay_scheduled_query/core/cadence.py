@@ -38,27 +38,3 @@ def _starts_by_hour(fields: str, offset_minutes: int) -> tuple[float, ...]:
         for minute in plan.minutes:
             starts[(hour * 60 + minute - offset_minutes) % _DAY_MINUTES // 60] += share
     return tuple(starts)
-
-
-def staggered(every_minutes: int, position: int) -> str:
-    """A schedule every so many minutes that stands aside from those at other positions.
-
-    Periods divide the hour, or are whole hours that divide the day: only these are evenly spaced in cron.
-    """
-    if every_minutes == 1:
-        return "* * * * *"
-    if 60 % every_minutes == 0 and every_minutes < 60:
-        first = position % every_minutes
-        return f"{first}-59/{every_minutes} * * * *" if first else f"*/{every_minutes} * * * *"
-    if every_minutes % 60 or _DAY_MINUTES % every_minutes:
-        raise ValueError(f"no cron expression runs evenly every {every_minutes} minutes")
-    return _staggered_hours(every_minutes // 60, position % every_minutes)
-
-
-def _staggered_hours(every_hours: int, position: int) -> str:
-    hour, minute = divmod(position, 60)
-    if every_hours == 1:
-        return f"{minute} * * * *"
-    if every_hours == HOURS:
-        return f"{minute} {hour} * * *"
-    return f"{minute} {hour}-23/{every_hours} * * *" if hour else f"{minute} */{every_hours} * * *"

@@ -105,15 +105,6 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lane:
-    """The pacing of one source: who runs there, and when the last one ended."""
-
-    data_source: str
-    run_id: int | None = None
-    ended_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """Columns and rows, the rows as the JSON text in which they are stored."""
 

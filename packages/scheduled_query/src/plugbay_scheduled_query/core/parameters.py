@@ -1,7 +1,6 @@
-"""Request parameters, read strictly: plain integers, known words, dates."""
+"""Request parameters, read strictly: plain integers and dates."""
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -31,13 +30,6 @@ def plain_integer(name: str, text: str, minimum: int = 1, maximum: int = MAX_ID)
     if number > maximum:
         raise BadParameter(name, f"must be at most {maximum}")
     return number
-
-
-def one_of(name: str, text: str, words: Collection[str]) -> str:
-    """The text, if it is one of the words."""
-    if text not in words:
-        raise BadParameter(name, f"must be one of: {', '.join(words)}")
-    return text
 
 
 @dataclass(frozen=True, slots=True)

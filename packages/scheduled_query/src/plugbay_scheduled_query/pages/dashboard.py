@@ -41,7 +41,7 @@ def dashboard_routes(site: Site) -> APIRouter:
         """The same once something ran; the history only while its newest page is open."""
         if has_seen(request, seen(site)):
             return Response(status_code=UNCHANGED)
-        return site.page(request, "dashboard_live", {**dashboard_context(site, request), "is_refresh": True})
+        return site.page(request, "dashboard_live", dashboard_context(site, request))
 
     return router
 

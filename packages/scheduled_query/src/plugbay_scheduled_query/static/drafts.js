@@ -36,5 +36,5 @@ form.querySelector("[data-discard]").addEventListener("click", () => {
   clearTimeout(timer);
   stored()?.removeItem(key);
   form.dispatchEvent(new Event("discard"));
-  location.assign(form.dataset.draft);
+  location.assign(form.action);
 });
