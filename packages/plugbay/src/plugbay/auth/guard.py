@@ -20,7 +20,7 @@ from plugbay.auth.markers import dependencies_of, has_marker, open_to_all, open_
 from plugbay.auth.marks import USER, claim, state_of, user_of
 from plugbay.auth.origin import refuse_cross_site
 from plugbay.auth.paths import is_machine_path
-from plugbay.auth.user import Role, User
+from plugbay.auth.user import Role
 from plugbay.errors import StoreError
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
