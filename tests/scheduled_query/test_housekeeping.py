@@ -1,9 +1,11 @@
 """Deleted queries leave nothing behind, in small steps, and not before everybody heard of it."""
 
+from datetime import timedelta
+
 import pytest
 import sqlalchemy as sa
 from plugbay_scheduled_query import tables
-from plugbay_scheduled_query.repository import housekeeping
+from plugbay_scheduled_query.repository import housekeeping, pruning
 from plugbay_scheduled_query.repository.histories import HistoryFilter
 from plugbay_scheduled_query.repository.housekeeping import Housekeeping
 from plugbay_scheduled_query.repository.pruning import Keeping
@@ -87,3 +89,20 @@ def test_what_is_too_old_goes_although_its_query_runs_no_more(keeping_house, ran
     assert histories.page(query.id, HistoryFilter("success"), 1, 50) == ([], 0)
     assert histories.page(ran_again.id, HistoryFilter(), 1, 50)[1] == 2
     assert rows(store)["query_results"] == 4, "the result that is shown stays"
+
+
+def test_a_time_that_a_wrong_clock_left_out_of_reach_keeps_no_other_history(
+    keeping_house, ran, store, histories, clock, monkeypatch
+):
+    monkeypatch.setattr(pruning, "PRUNE_STEP", 2)
+    odd, query = ran(4, "odd"), ran(1)
+    clock.advance(2 * 86_400)
+    with store.begin() as connection:
+        of_odd = sa.update(tables.history).where(tables.history.c.query_id == odd.id)
+        connection.execute(of_odd.values(executed_at=clock.now()))
+        last = of_odd.where(tables.history.c.number == 4)
+        connection.execute(last.values(executed_at=clock.now() - timedelta(days=9)))
+    assert keeping_house.prune_step(Keeping(history_days=1))
+    assert not keeping_house.prune_step(Keeping(history_days=1))
+    assert histories.page(query.id, HistoryFilter(), 1, 50)[1] == 0
+    assert histories.page(odd.id, HistoryFilter(), 1, 50)[1] == 4

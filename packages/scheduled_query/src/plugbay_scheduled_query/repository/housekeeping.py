@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 from plugbay import Clock, Store
 
-from plugbay_scheduled_query.repository.pruning import Keeping, prune
+from plugbay_scheduled_query.repository.pruning import Keeping, first_outdated, prune
 from plugbay_scheduled_query.tables import history, queries, results, runs, states
 
 STEP = 500  # history rows in one transaction
@@ -34,10 +34,8 @@ class Housekeeping:
         oldest = keeping.oldest(self._clock.now())
         if oldest is None:
             return False
-        outdated = sa.select(history.c.query_id).where(history.c.executed_at < oldest)
-        first = outdated.order_by(history.c.executed_at).limit(1)
         with self._store.connect() as connection:
-            query_id = connection.scalar(first)
+            query_id = connection.scalar(first_outdated(oldest))
         return query_id is not None and self._prune(query_id, keeping)
 
     def _prune(self, query_id: int, keeping: Keeping) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from plugbay_scheduled_query.core.paging import NumberRange, numbers_to_prune
-from plugbay_scheduled_query.tables import history, results
+from plugbay_scheduled_query.tables import history, results, states
 
 PRUNE_STEP = 200  # history rows of one query that go at a time
 
@@ -37,6 +37,14 @@ def prune(connection: sa.Connection, state: dict[str, Any], now: datetime, keepi
         return False
     _delete(connection, state, last)
     return True
+
+
+def first_outdated(oldest: datetime) -> sa.Select[int]:
+    """Whose history is the oldest of all that is too old, as far as a step from the low end reaches."""
+    low_end = sa.select(states.c.first_number).where(states.c.query_id == history.c.query_id)
+    in_reach = history.c.number < low_end.scalar_subquery() + PRUNE_STEP
+    outdated = sa.select(history.c.query_id).where(history.c.executed_at < oldest, in_reach)
+    return outdated.order_by(history.c.executed_at).limit(1)
 
 
 def _last_before(connection: sa.Connection, state: dict[str, Any], moment: datetime) -> int:
