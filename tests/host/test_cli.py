@@ -87,6 +87,14 @@ def test_a_command_in_the_wrong_folder_says_that_it_makes_a_store_of_its_own(tmp
     assert "no store" not in again.stderr
 
 
+@pytest.mark.parametrize("text", ["", "\n"])
+def test_a_user_without_a_password_is_not_added(tmp_path: Path, text: str):
+    refused = plugbay(tmp_path, "user", "add", "eddie", "--role", "admin", text=text)
+    assert refused.returncode == 1
+    assert "A password is needed" in refused.stderr
+    assert plugbay(tmp_path, "user", "add", "eddie", text="a long password\n").returncode == 0
+
+
 def test_a_user_is_added_only_once(tmp_path: Path):
     plugbay(tmp_path, "user", "add", "eddie", text="a long password\n")
     again = plugbay(tmp_path, "user", "add", "Eddie", text="a long password\n")

@@ -3,7 +3,7 @@
 import secrets
 
 from plugbay.auth.accounts import Account, Accounts
-from plugbay.auth.errors import NameTaken
+from plugbay.auth.errors import NameTaken, PasswordMissing
 from plugbay.auth.names import MIN_PASSWORD
 from plugbay.auth.passwords import Passwords
 from plugbay.auth.tokens import Tokens
@@ -19,7 +19,9 @@ GENERATED_BYTES = 15  # 120 bits in 20 characters that can be typed
 
 
 def add_user(store: Store, name: str, password: str, role: str = DEFAULT_ROLE) -> Account:
-    """Adds a user; a short password is the operator's choice, and is reported in the log."""
+    """Adds a user; a short password is the operator's choice, and is reported in the log; none is refused."""
+    if not password:
+        raise PasswordMissing
     _warn_of_short(name, password)
     return _accounts(store).add(name, password, role)
 

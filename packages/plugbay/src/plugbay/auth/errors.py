@@ -19,6 +19,10 @@ class PasswordRefused(AccountError):
     """A password has {least} to {most} characters."""
 
 
+class PasswordMissing(AccountError):
+    """A password is needed: type it at the prompt, or give it on standard input."""
+
+
 class LabelRefused(AccountError):
     """A token's name has 1 to {most} visible characters."""
 
