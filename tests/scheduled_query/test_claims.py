@@ -276,9 +276,8 @@ def test_a_lane_is_not_kept_by_a_run_that_is_gone(store, claims, add_query, make
     assert claims.claim_paced("UTC", 30) == []
 
 
+@pytest.mark.parametrize("store", ["postgresql"], indirect=True)  # SQLite has one writer at a time
 def test_a_lane_that_another_node_takes_while_we_free_it_is_theirs(store, claims, add_query, clock):
-    if store.dialect == "sqlite":
-        pytest.skip("SQLite has one writer at a time")
     query, lanes = add_query(), tables.lanes
     with store.begin() as connection:
         connection.execute(sa.update(lanes).values(run_id=4711))

@@ -94,9 +94,8 @@ def test_one_whose_zone_left_the_machine_is_called_back_too_and_keeps_nobody(
     assert (claimed.query_name, "Mars/Olympus" in claimed.problem) == ("strange", True)
 
 
+@pytest.mark.parametrize("store", ["sqlite"], indirect=True)  # PostgreSQL brings a clock of its own
 def test_each_minute_it_is_looked_for_only_after_the_clock_was_set_back(store, clock, add_query, definitions):
-    if store.dialect != "sqlite":
-        pytest.skip("the clock is PostgreSQL's own")
     keeper, query = Retiming(store, clock), add_query()
     claimed_by_a_wrong_clock(store, query)
     clock.advance(60)
