@@ -96,6 +96,17 @@ def test_what_is_being_selected_stays_selected(visit: Callable[..., Page], world
     expect(row(page, query)).to_contain_text("success", timeout=SOON_MS)
 
 
+def test_what_is_typed_into_the_filter_of_a_history_stays(visit: Callable[..., Page], world: World):
+    query = world.create("News while somebody types")
+    page = visit("/scheduled_query/dashboard")
+    name = page.locator("#history input[type=search]")
+    name.fill("half a na")
+    name.blur()
+    world.run(query)
+    expect(page.locator("#latest")).to_contain_text("News while somebody types", timeout=SOON_MS)
+    expect(name).to_have_value("half a na")
+
+
 def test_a_zoomed_chart_stays_zoomed(visit: Callable[..., Page], world: World):
     page = visit("/scheduled_query/query/1")
     chart = page.locator("#values")

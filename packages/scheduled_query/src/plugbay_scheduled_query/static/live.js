@@ -9,11 +9,14 @@ const all = (root, selector) => [...root.querySelectorAll(selector)];
 document.addEventListener("htmx:beforeRequest", (event) => {
   const { elt, requestConfig } = event.detail;
   if (!elt.hasAttribute("data-live") || requestConfig.triggeringEvent) return;
-  if (document.hidden || document.querySelector("dialog[open]") || elt.querySelector(LATER) || isSelectedIn(elt)) event.preventDefault();
+  if (document.hidden || document.querySelector("dialog[open]") || all(document, "[data-live], [data-part]").some(isInUse)) event.preventDefault();
 });
 document.addEventListener("htmx:configRequest", ({ detail: { elt, headers } }) => { if (elt.dataset.seen) headers["X-Seen"] = elt.dataset.seen; });
 
-const isSelectedIn = (part) => { const chosen = getSelection(); return !chosen.isCollapsed && part.contains(chosen.anchorNode); };
+function isInUse(part) {
+  const chosen = getSelection();
+  return part.querySelector(LATER) || (!chosen.isCollapsed && part.contains(chosen.anchorNode));
+}
 
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { requestConfig, shouldSwap, xhr } = event.detail;
@@ -52,8 +55,8 @@ function replace(old, fresh) {
   htmx.trigger(fresh, "htmx:afterSettle");
 }
 
-// A history in which somebody is choosing what to compare stays as it is.
-document.addEventListener("change", ({ target }) => { if (target.type === "radio") target.closest("#history")?.setAttribute("data-touched", ""); });
+// A history in which somebody is choosing what to compare, or filling in the filter, stays as it is.
+document.addEventListener("input", ({ target }) => target.closest("#history")?.setAttribute("data-touched", ""));
 // A refresh that fails says nothing: the next one will do; what somebody pressed speaks up.
 for (const name of ["htmx:sendError", "htmx:responseError"]) {
   document.addEventListener(name, (event) => {
