@@ -76,6 +76,7 @@ def test_the_commands_are_found_by_their_entry_point():
 
 
 def test_an_empty_store_exports_an_empty_list(folder):
+    assert "There was no store" in run("export", "--data-dir", str(folder)).stderr
     found = run("export", "--data-dir", str(folder))
     assert (found.exit_code, found.stderr) == (0, "0 queries were exported.\n")
     assert json.loads(found.stdout) == {"plugbay_queries": 1, "queries": []}
