@@ -6,8 +6,8 @@ from browser.world import PASSWORD, SOON_MS, World
 from playwright.sync_api import Page, expect
 
 
-def log_in_again(page: Page) -> None:
-    page.get_by_label("Name").fill("editor")
+def log_in_again(page: Page, name: str = "editor") -> None:
+    page.get_by_label("Name").fill(name)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
 
@@ -52,6 +52,17 @@ def test_a_form_sent_after_the_session_ended_comes_back_filled_in(visit: Callabl
     log_in_again(page)
     expect(page.get_by_label("Name")).to_have_value("Sent too late")
     page.get_by_role("button", name="Discard it").click()
+    expect(page.get_by_label("Name")).to_have_value("")
+
+
+def test_what_one_typed_does_not_come_back_for_another(visit: Callable[..., Page]):
+    page = visit("/scheduled_query/create")
+    page.get_by_label("Name").fill("For my eyes only")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Create query").click()
+    page.get_by_role("link", name="Log in").click()
+    log_in_again(page, "admin")
+    expect(page.get_by_role("heading", name="New query")).to_be_visible()
     expect(page.get_by_label("Name")).to_have_value("")
 
 

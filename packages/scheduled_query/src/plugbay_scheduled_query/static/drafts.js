@@ -1,6 +1,6 @@
 // What somebody types into the editor is kept in this tab until it is saved: a session that ends in between loses nothing.
 const form = document.querySelector("form[data-draft]");
-const key = `draft ${new URL(form.action).pathname}`; // scheduled_query.js takes it away on any other page
+const key = `draft ${form.dataset.draft} ${new URL(form.action).pathname}`; // scheduled_query.js takes it away on any other page
 const typed = () => JSON.stringify([...new FormData(form)].filter(([name]) => name !== "csrf_token"));
 
 function stored() {
