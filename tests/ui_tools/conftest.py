@@ -60,5 +60,5 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugbay]:
         patch.setattr("plugbay.module_manager.find_installed", lambda: only)
         config = {"data_dir": home / "data", "admin_password": PASSWORD}
         made = Plugbay(FastAPI(), home, config=config, clock=FakeClock())
-        with TestClient(made.app):
-            yield made
+    with TestClient(made.app):
+        yield made
