@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from playwright.sync_api import Locator, Page
 from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.parts import Parts
-from plugbay_scheduled_query.tables import queries
+from plugbay_scheduled_query.tables import lanes, queries
 from plugbay_scheduled_query.workbench import Saved
 
 PASSWORD = "correct horse battery staple"
@@ -33,10 +33,11 @@ class World:
         self.parts.service.run_now(query.id, "ada", 30)
 
     def make_due(self, query: Query) -> None:
-        """The schedule's time has come."""
+        """The schedule's time has come, and the lane has rested from what the samples did."""
         due = sa.update(queries).where(queries.c.id == query.id).values(next_run_at=self.parts.clock.now())
         with self.parts.host.store.begin() as connection:
             connection.execute(due)
+            connection.execute(sa.update(lanes).values(ended_at=None))
         self.parts.service.tick()
 
 
