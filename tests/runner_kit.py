@@ -94,8 +94,9 @@ def _refuse(name: str) -> None:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether a process has ended, even if nobody has taken note of it yet."""
+    """Whether a process has ended, even if nobody has taken note of it yet; its threads end one by one."""
     try:
-        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+        process = psutil.Process(pid)
+        return bool(process.status() == psutil.STATUS_ZOMBIE and process.num_threads() <= 1)
     except psutil.NoSuchProcess:
         return True
