@@ -69,7 +69,7 @@ def fill(store: Store, count: int, next_run_at: datetime, metric: bool = False) 
     draft = Draft(
         name="q",
         query="SELECT 1",
-        cron_schedule="* * * * *",
+        cron_schedule="@yearly",
         data_source="shop",
         monitor_metric_config=config,
     )
