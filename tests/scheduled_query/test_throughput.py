@@ -35,3 +35,12 @@ def test_a_long_rest_is_a_slow_pace(clock):
     clock.advance(60)
     throughput.add(1)
     assert throughput.per_second == 1
+
+
+def test_a_burst_of_a_minute_ago_is_forgotten_before_anything_else_is_done(clock):
+    throughput = Throughput(clock)
+    throughput.add(60)
+    clock.advance(1)
+    assert throughput.per_second == 60
+    clock.advance(60)
+    assert throughput.per_second == 0

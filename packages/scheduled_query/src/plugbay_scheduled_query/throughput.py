@@ -16,13 +16,18 @@ class Throughput:
 
     def add(self, done: int) -> None:
         """So much more got done."""
-        now = self._clock.monotonic()
-        if now - self._since >= WINDOW_S:
-            self._last = round(self._done / (now - self._since))
-            self._since, self._done = now, 0
+        self._turn_over()
         self._done += done
 
     @property
     def per_second(self) -> int:
         """What got done in the last second, or already in this one if that is more."""
+        self._turn_over()
         return max(self._last, self._done)
+
+    def _turn_over(self) -> None:
+        now = self._clock.monotonic()
+        elapsed = now - self._since
+        if elapsed >= WINDOW_S:
+            self._last = round(self._done / elapsed)
+            self._since, self._done = now, 0
