@@ -31,7 +31,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             for query in parts.definitions.all():
                 parts.service.run_now(query.id, "ada", 30)
             Past(host.store, days=0.25).live()
-            yield World(url, parts)
+            world = World(url, parts)
+            world.rest()
+            yield world
 
 
 @pytest.fixture(scope="module")

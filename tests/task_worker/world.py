@@ -32,9 +32,10 @@ class World(ABC):
         """Lets every engine see what is due, without waiting for it to end."""
 
     def engine(self, workers: int = 4) -> Engine:
-        """Another engine of the cluster, at work."""
+        """Another engine of the cluster, at work and done with what it does for itself at its start."""
         engine = self.new_engine(workers)
         engine.start()
+        self.settle()
         return engine
 
     def advance(self, seconds: float) -> None:

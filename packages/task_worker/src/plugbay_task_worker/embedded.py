@@ -22,7 +22,7 @@ from plugbay_task_worker.engine import (
     NaiveTime,
     StopReport,
 )
-from plugbay_task_worker.job import Call, Job
+from plugbay_task_worker.job import Call, Job, JobState
 from plugbay_task_worker.ledger import Handler, Ledger
 from plugbay_task_worker.task import Task
 from plugbay_task_worker.ticker import Ticker
@@ -129,6 +129,7 @@ class EmbeddedEngine:
 
     def stats(self) -> EngineStats:
         crews = (self._ticker.crew, self._jobs)
+        at_work = [JobView.of(job) for crew in crews for job in crew.running()]
         return EngineStats(
             started=self._is_started,
             workers=self._workers,
@@ -136,7 +137,7 @@ class EmbeddedEngine:
             jobs=self._ledger.stats(),
             timers=self._ticker.timers(),
             queued=self._jobs.queued(),
-            running=tuple(JobView.of(job) for crew in crews for job in crew.running()),
+            running=tuple(job for job in at_work if job.state is JobState.RUNNING),
             recent=self._ledger.recent(),
         )
 
