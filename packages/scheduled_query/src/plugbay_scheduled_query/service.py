@@ -142,7 +142,7 @@ class Service:
         with self._claiming:  # around the timer, too: it is set by who looked last
             again_s: float | None = AGAIN_S
             try:
-                while self._claims.has_due() and (claimed := self._claim()):
+                while claimed := self._claim():
                     self._start(claimed)
                 again_s = self._rest_s()
             finally:
@@ -255,12 +255,17 @@ class Service:
 
     # inside
 
+    def _room(self) -> int:
+        """How many more runs this node would take on; with a pace that is up to the lanes."""
+        return NO_LIMIT if self._settings().interval > 0 else self._most_claimed() - self._runs.scheduled()
+
     def _claim(self) -> list[ClaimedRun]:
-        settings = self._settings()
+        settings, room = self._settings(), self._room()
+        if room <= 0 or not self._claims.has_due():
+            return []
         if settings.interval > 0:
             return self._claims.claim_paced(settings.timezone, settings.interval)
-        room = self._most_claimed() - self._runs.scheduled()
-        return self._claims.claim_batch(room, settings.timezone) if room > 0 else []
+        return self._claims.claim_batch(room, settings.timezone)
 
     def _most_claimed(self) -> int:
         """About what this node does in a second: slow runs are left to whoever has a slot for them."""
