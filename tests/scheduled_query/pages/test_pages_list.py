@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from scheduled_query.api.conftest import FOREVER, Service
 from scheduled_query.pages.reading import Element, live, read
+from service_world import until
 
 LIST = "/scheduled_query/"
 
@@ -169,6 +170,16 @@ def test_a_running_query_shows_how_far_it_is_and_asks_again_each_second(service:
     service.editor.post(f"/api/cancel/{made['id']}")
     service.run(made["id"], wait=0)
     service.editor.post(f"/api/cancel/{made['id']}")
+
+
+def test_the_row_of_a_running_query_is_sent_only_when_there_is_news(service: Service):
+    made = service.create(FOREVER, timeout=60)
+    service.editor.post(f"/api/run-now/{made['id']}?wait=0")
+    shown = row(read(service.editor.get(f"/scheduled_query/row/{made['id']}").text), made["id"]).attributes
+    seen = {"X-Seen": shown["data-seen"]}
+    assert service.editor.get(shown["hx-get"], headers=seen).status_code == 204
+    service.editor.post(f"/api/cancel/{made['id']}")
+    until(lambda: service.editor.get(shown["hx-get"], headers=seen).status_code == 200)
 
 
 def test_a_query_that_is_due_and_cannot_start_yet_waits(service: Service):

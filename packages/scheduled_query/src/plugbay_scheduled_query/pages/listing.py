@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from plugbay_scheduled_query.pages.list_view import ListView, list_view
-from plugbay_scheduled_query.pages.news import mark, mark_of_all
+from plugbay_scheduled_query.pages.news import mark, mark_of, mark_of_all
 from plugbay_scheduled_query.pages.site import UNCHANGED, Site, has_seen
 
 MOST_SOURCES = 4  # shown with how full they are; the fullest first
@@ -30,7 +30,10 @@ def listing_routes(site: Site) -> APIRouter:
 
     @router.get("/row/{query_id}")
     def row(request: Request, query_id: str) -> Response:
-        return site.page(request, "row", row_context(site, query_id))
+        context = row_context(site, query_id)
+        if has_seen(request, mark_of(context["query"], site.parts.clock.now())):
+            return Response(status_code=UNCHANGED)
+        return site.page(request, "row", context)
 
     return router
 
