@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable
 
 from plugbay.logs import get_logger
@@ -26,10 +25,13 @@ class Restarter:
         """What to do when everything has stopped, if a restart was asked for."""
 
     def request(self, force: bool = False) -> None:
-        """Stops the server as soon as this request is answered; a forced stop waits for nothing."""
+        """Notes that the process is to start anew; a forced restart waits for nothing."""
         self.is_requested, self.is_forced = True, self.is_forced or force
         log.warning("restart_requested", force=force)
-        threading.Timer(0.2, self.stop_server, [force]).start()  # the answer is on its way by then
+
+    def stop(self) -> None:
+        """Stops the server: to be called once whoever asked for the restart has the answer."""
+        self.stop_server(self.is_forced)
 
 
 def run_again() -> None:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
+from starlette.background import BackgroundTask
 
 from plugbay.admin.site import AdminSite
 from plugbay.flash import FlashMessage
@@ -38,15 +39,19 @@ def action_router(site: AdminSite) -> APIRouter:
     def reload(request: Request) -> Response:
         return site.back(request, reloaded(host.reload()))
 
+    def restarting(request: Request, told: str, force: bool = False) -> Response:
+        host.restarter.request(force)
+        answer = site.back(request, FlashMessage(told, "info"))
+        answer.background = BackgroundTask(host.restarter.stop)  # no sooner: a forced stop waits for no answer
+        return answer
+
     @router.post("/restart")
     def restart(request: Request) -> Response:
-        host.restarter.request()
-        return site.back(request, FlashMessage(RESTARTING, "info"))
+        return restarting(request, RESTARTING)
 
     @router.post("/restart/force")
     def restart_by_force(request: Request) -> Response:
-        host.restarter.request(force=True)
-        return site.back(request, FlashMessage(RESTARTING_NOW, "info"))
+        return restarting(request, RESTARTING_NOW, force=True)
 
     return router
 
