@@ -73,7 +73,11 @@ class World:
 
     def wait_until_begun(self) -> None:
         """Until a run is in the hands of a worker."""
-        until(lambda: self.engine.stats().running)
+        until(self.runs_at_work)
+
+    def runs_at_work(self) -> int:
+        """How many runs are in the hands of workers, whatever tasks and timers are there beside them."""
+        return sum(job.kind == "job" for job in self.engine.stats().running)
 
     def tick(self) -> None:
         """The next full minute comes, and with it the tick."""

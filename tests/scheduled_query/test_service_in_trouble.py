@@ -236,7 +236,7 @@ def test_run_now_finds_a_worker_though_every_source_is_busy(world, add_query, ad
     for query in slow:
         make_due(query)
     here.service.tick()
-    until(lambda: len(here.engine.stats().running) == here.engine.workers - 2)
+    until(lambda: here.runs_at_work() == here.engine.workers - 2)
     for query in slow[4:]:  # there are as many runners
         here.service.cancel(query.id, "ada")
     begun = here.service.begin_now(add_query("quick", enabled=False).id, "ada")
@@ -336,3 +336,20 @@ def test_the_timer_of_a_refill_is_set_by_who_looked_last(world, monkeypatch):
     here.service.refill()
     other.join()
     assert seen == [1.0, 2.0]
+
+
+def test_nothing_comes_to_its_end_while_somebody_looks_whether_all_is_at_rest(
+    world, claims, finished, add_query, histories
+):
+    here, query = world(), add_query()
+    recorder, ended = here.service._recorder, finished(claims.start_now(query.id, "ada")[0])
+    submitting = threading.Thread(target=recorder.submit, args=(ended,))
+
+    def look() -> bool:
+        submitting.start()
+        submitting.join(0.3)  # it must wait until we are through
+        return executions(histories, query) == []
+
+    assert recorder.is_idle_while(look)
+    submitting.join()
+    until(lambda: executions(histories, query))

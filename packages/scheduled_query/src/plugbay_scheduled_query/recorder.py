@@ -38,11 +38,10 @@ class Recorder:
         self._thread = threading.Thread(target=self._work, name="scheduled-query-recorder", daemon=True)
         self._thread.start()
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether all that was submitted is on the disk, and everybody was told."""
+    def is_idle_while(self, condition: Callable[[], bool]) -> bool:
+        """Whether all that was submitted is on the disk and told, while the condition holds, too."""
         with self._changed:
-            return not (self._waiting or self._is_busy)
+            return not (self._waiting or self._is_busy) and condition()
 
     def submit(self, finished: Finished) -> None:
         with self._changed:

@@ -251,7 +251,8 @@ class Service:
     @property
     def is_at_rest(self) -> bool:
         """Whether nothing runs here, and what follows the end of a run is done, too."""
-        return len(self._runs) == 0 and self._recorder.is_idle
+        # both at once: between two looks the end of one run could have started another
+        return self._recorder.is_idle_while(lambda: len(self._runs) == 0)
 
     # inside
 
