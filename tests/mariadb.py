@@ -20,7 +20,7 @@ from typing import Any
 import pymysql
 import sqlalchemy as sa
 
-START_LIMIT_S = 60  # a cold start on a busy machine
+START_LIMIT_S = 240  # a cold start on a busy machine
 LOOK_AGAIN_S = 0.05  # mariadbd says "ready" only to systemd
 
 

@@ -51,7 +51,7 @@ def server() -> Iterator[str]:
     try:
         call("initdb", "--auth=trust", "-U", "postgres", "-E", "UTF8", "--no-sync")
         options = f"-h '' -k {home} -c fsync=off -c synchronous_commit=off"
-        call("pg_ctl", "-w", "-l", home / "log", "-o", options, "start")
+        call("pg_ctl", "-w", "-t", 240, "-l", home / "log", "-o", options, "start")  # the machine may be busy
         try:
             yield f"postgresql+psycopg://postgres@/postgres?host={home}"
         finally:

@@ -160,8 +160,11 @@ def test_a_runner_killed_in_mid_query_is_a_failure_with_its_reason(
     make: Callable[..., Asker], sqlite_url: str
 ):
     asker = make()
+    assert asker.value(sqlite_url, "SELECT 1") == 1
+    eventually(lambda: len(asker.executor.runners()) == 2)
     started, pid = start_endless(asker, sqlite_url)
-    eventually(lambda: psutil.Process(pid).cpu_times().user > 0.5, "the query does not run")
+    before = psutil.Process(pid).cpu_times().user  # of a runner that is up and knows its source
+    eventually(lambda: psutil.Process(pid).cpu_times().user > before + 0.2, "the query does not run")
     os.kill(pid, signal.SIGKILL)
     outcome = started.outcome()
     assert outcome.status == "failed"
@@ -182,9 +185,11 @@ def test_a_runner_killed_while_idle_is_replaced_without_a_word(make: Callable[..
 
 def test_a_runner_killed_just_as_it_starts_costs_one_run_at_most(make: Callable[..., Asker], sqlite_url: str):
     asker = make(2)
-    for runner in eventually(asker.executor.runners):
-        os.kill(runner.pid, signal.SIGKILL)
+    killed = [runner.pid for runner in eventually(asker.executor.runners)]
+    for pid in killed:
+        os.kill(pid, signal.SIGKILL)
     asker.ask(sqlite_url, "SELECT 1")  # one that was still dying may have taken it along
+    eventually(lambda: all(map(is_gone, killed)))
     assert asker.value(sqlite_url, "SELECT 1") == 1
 
 
@@ -337,7 +342,7 @@ def test_a_runner_that_hears_nothing_is_ended_two_seconds_after_the_limit(
     [runner] = eventually(lambda: busy(asker))
     outcome = started.outcome()
     assert outcome.status == "timeout"
-    assert 2200 <= outcome.duration_ms < 12_000
+    assert 2200 <= outcome.duration_ms < 60_000  # with all the time it takes to start one
     eventually(lambda: is_gone(runner.pid))
 
 
@@ -364,11 +369,11 @@ def test_the_time_to_connect_does_not_count_against_the_query(
     make: Callable[..., Asker], sqlite_url: str, program: Callable[[str], None]
 ):
     end = "pack_json(Kind.END, {'status': 'success', 'columns': [], 'row_count': 0, 'truncated': False})"
-    slowly = "channel.sendall(pack(Kind.CONNECTING)); time.sleep(1.5); channel.sendall(pack(Kind.STARTED))"
+    slowly = "channel.sendall(pack(Kind.CONNECTING)); time.sleep(3.5); channel.sendall(pack(Kind.STARTED))"
     program(
         BOOT + f"reader.read(); {slowly}; channel.sendall(pack(Kind.ROWS, b'[]') + {end}); time.sleep(600)"
     )
-    assert make().ask(sqlite_url, "SELECT 1", timeout_s=0.1).status == "success"
+    assert make().ask(sqlite_url, "SELECT 1", timeout_s=2).status == "success"
 
 
 def test_an_answer_that_comes_after_the_limit_is_still_a_timeout(

@@ -111,3 +111,26 @@ print("stopped")
 
 def test_the_memory_in_use_is_told():
     assert 1_000_000 < resident_bytes() < 10_000_000_000
+
+
+def test_a_runner_that_ends_with_its_parent_answers_no_more():
+    program = """
+import socket, threading
+from plugbay_scheduled_query.sources.watch import Watch
+near, far = socket.socketpair()
+stopped, answered = threading.Event(), threading.Event()
+class Session:
+    def cancel(self):
+        stopped.set()
+        answered.wait(0.3)
+watch = Watch(far)
+watch.attend(Session())
+watch.start()
+near.close()
+stopped.wait()
+watch.leave()
+print("an answer", flush=True)
+answered.set()
+"""
+    done = run(program)
+    assert (done.returncode, done.stdout) == (0, "")

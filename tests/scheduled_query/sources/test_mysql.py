@@ -323,7 +323,7 @@ def test_a_source_that_never_answers_fails_within_the_connect_limit(asker: Asker
     assert outcome.status == "failed"
     assert outcome.error is not None
     assert "timed out" in outcome.error or "no connection" in outcome.error
-    assert outcome.duration_ms < 10_000
+    assert outcome.duration_ms < 60_000
 
 
 def test_a_wrong_password_is_not_repeated(asker: Asker, shop: Any, reader_url: str):

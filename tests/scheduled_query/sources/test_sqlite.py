@@ -295,7 +295,9 @@ def test_a_source_that_cannot_be_looked_at_says_why(asker: Asker, tmp_path: Path
 def test_a_statement_that_was_stopped_before_it_began_does_not_begin(sqlite_url: str):
     session = open_session(Params({"path": path_of(sqlite_url)}, 100_000_000, 10))
     session.begin(60)
-    threading.Thread(target=session.cancel).start()
+    cancelling = threading.Thread(target=session.cancel)
+    cancelling.start()
     with pytest.raises(sqlite3.OperationalError, match="interrupted"):
         session.execute(ENDLESS).fetch(1)
+    cancelling.join()
     session.close()

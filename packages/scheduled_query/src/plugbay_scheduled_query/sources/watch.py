@@ -74,6 +74,7 @@ class Watch:
 
     def _end(self) -> None:
         signal.setitimer(signal.ITIMER_REAL, LAST_WORDS_S)  # ends the process, even if the next lines hang
+        self._lock.acquire()  # for good: what is stopped now must not look like an answer
         with contextlib.suppress(Exception):
             if self._session is not None:
                 self._session.cancel()
