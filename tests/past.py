@@ -15,6 +15,7 @@ from plugbay_scheduled_query.core.metric import gauge_value
 from plugbay_scheduled_query.core.model import Query, Result, Status, Trigger
 from plugbay_scheduled_query.core.result_text import read_rows
 from plugbay_scheduled_query.core.schedule import parse
+from plugbay_scheduled_query.nodes import Node
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.glances import Glances, Latest
@@ -26,13 +27,13 @@ MOST = 420  # executions of one query
 
 
 class Past:
-    """Writes history into a store that no server has open."""
+    """Writes history into a store, of the time before its queries were made."""
 
-    def __init__(self, store: Store, days: float) -> None:
+    def __init__(self, store: Store, data_dir: Path, days: float) -> None:
         self.clock = SystemClock()
-        self.now = self.clock.now()
-        self.since = self.now - timedelta(days=days)
-        self.claims = Claims(store, self.clock, "past")
+        self.since = self.clock.now() - timedelta(days=days)
+        self.node = Node(data_dir)  # a server that runs meanwhile would take over what a dead node left
+        self.claims = Claims(store, self.clock, self.node.id)
         self.recording = Recording(store)
         self.definitions = Definitions(store, self.clock)
         self.glances = Glances(store)
@@ -43,11 +44,13 @@ class Past:
             latest = self.glances.latest([query.id]).get(query.id)
             for at in self.times(query):
                 self.execute(query, latest, at)
+        self.node.close()
 
     def times(self, query: Query) -> Iterator[datetime]:
-        """The cron times of the past, the most recent ones if there are too many."""
+        """The cron times of the past, the most recent ones if there are too many; what came after is real."""
+        assert query.created_at
         found, at = [], parse(query.cron_schedule).next_after(self.since)
-        while at < self.now:
+        while at < query.created_at:
             found.append(at)
             at = parse(query.cron_schedule).next_after(at)
         yield from found[-MOST:]
@@ -95,6 +98,6 @@ def live_through(data_dir: Path, days: float = 3) -> None:
     """Gives all queries of a data directory a past."""
     store = open_store("", data_dir)
     try:
-        Past(store, days).live()
+        Past(store, data_dir, days).live()
     finally:
         store.close()

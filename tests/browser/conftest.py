@@ -8,11 +8,14 @@ import pytest
 from browser.world import PASSWORD, WIDE, World
 from live import served
 from past import Past
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 from plugbay.application import create_app
 from plugbay.auth import add_user
 from plugbay.auth.passwords import Costs, Passwords
 from plugbay_scheduled_query.core.model import Query
+
+# Parts refresh every 5 or 10 s, on a machine that may be busy; who finds what it expects does not wait.
+expect.set_options(timeout=60_000)
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +30,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             host = app.state.plugbay
             for role in ("editor", "viewer"):
                 add_user(host.store, role, PASSWORD, role)
-            parts = host.get_module("scheduled_query").parts
-            for query in parts.definitions.all():
-                parts.service.run_now(query.id, "ada", 30)
-            Past(host.store, days=0.25).live()
-            world = World(url, parts)
+            world = World(url, host.get_module("scheduled_query").parts)
             world.rest()
+            for query in world.parts.definitions.all():
+                world.run(query)
+            Past(host.store, host.data_dir, days=0.25).live()
             yield world
 
 

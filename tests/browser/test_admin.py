@@ -185,9 +185,9 @@ def test_the_output_of_the_installer_grows_before_ones_eyes(
     declared.write_text("no-such-package-xyz>=2\n")
     page = opened("/admin/base_module/polite/overview", java_script_enabled=script)
     page.get_by_role("button", name="Install requirements").click()
-    expect(page.get_by_text("No matching distribution found for no-such-package-xyz>=2").first).to_be_visible(
-        timeout=60_000
-    )
+    expect(
+        page.get_by_text("No matching distribution found for no-such-package-xyz>=2").first
+    ).to_be_visible()
     expect(page.get_by_text("Installing no-such-package-xyz>=2 failed")).to_be_visible()
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
     declared.unlink()
@@ -221,6 +221,6 @@ def test_the_page_comes_back_by_itself_after_a_restart(
     page.get_by_role("button", name=button, exact=True).click()
     page.get_by_role("button", name=answer).click()
     server.wait_for("running on http", times=starts + 1)
-    expect(page.get_by_text("This page comes back by itself.")).to_be_hidden(timeout=60_000)
+    expect(page.get_by_text("This page comes back by itself.")).to_be_hidden()
     expect(row(page, "greeter")).to_contain_text("loaded")
     assert server.process.poll() is None

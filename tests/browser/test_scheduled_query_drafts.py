@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from browser.world import PASSWORD, SOON_MS, World
+from browser.world import PASSWORD, World
 from playwright.sync_api import Page, expect
 
 
@@ -23,7 +23,7 @@ def test_a_session_that_ends_while_one_types_loses_nothing(visit: Callable[..., 
     page.get_by_text("raw", exact=True).click()
     page.context.clear_cookies()
     page.get_by_label("Schedule", exact=True).fill("*/7 * * * *")  # its next runs are asked for
-    page.wait_for_url(lambda url: "login" in url, timeout=SOON_MS)
+    page.wait_for_url(lambda url: "login" in url)
     log_in_again(page)
     expect(page.get_by_text("What you typed is back.")).to_be_visible()
     expect(page.locator(".cm-content")).to_contain_text("SELECT 4711 AS kept")

@@ -1,7 +1,7 @@
 """What a browser noticed while a page was open: messages, errors, forbidden things, and parts that moved."""
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import ConsoleMessage, Page
+from playwright.sync_api import ConsoleMessage, Page, Request
 
 # runs before the page's own scripts; the policy does not apply to it
 WATCH = """
@@ -12,6 +12,14 @@ WATCH = """
   new PerformanceObserver((list) => { for (const entry of list.getEntries()) noticed.shifts += entry.value; })
     .observe({ type: "layout-shift", buffered: true });
 """
+ABANDONED = "net::ERR_ABORTED"  # who leaves a page also leaves what it was fetching at that moment
+# a part that is replaced while it is looked at has no colours and no place; what moves has no final ones
+STAND_STILL = """async () => {
+  document.addEventListener("htmx:beforeRequest", (event) => event.preventDefault(), { capture: true });
+  while (document.querySelector(".htmx-request")) await new Promise(requestAnimationFrame);
+  const ending = document.getAnimations().filter(({ effect }) => effect.getTiming().iterations < Infinity);
+  await Promise.allSettled(ending.map(({ finished }) => finished));
+}"""
 
 
 class Watch:
@@ -23,7 +31,7 @@ class Watch:
         page.add_init_script(WATCH)
         page.on("console", self._on_console)
         page.on("pageerror", lambda error: self.messages.append(f"error: {error}"))
-        page.on("requestfailed", lambda request: self.messages.append(f"failed: {request.url}"))
+        page.on("requestfailed", self._on_failure)
 
     @property
     def violations(self) -> list[str]:
@@ -42,8 +50,13 @@ class Watch:
         if message.type != "verbose":
             self.messages.append(f"{message.type}: {message.text}")
 
+    def _on_failure(self, request: Request) -> None:
+        if request.failure != ABANDONED:
+            self.messages.append(f"failed: {request.url}: {request.failure}")
+
 
 def barriers(page: Page) -> list[str]:
     """What keeps people with a screen reader, a keyboard or weak eyes out, by axe-core."""
+    page.evaluate(STAND_STILL)
     found = Axe().run(page).response["violations"]
     return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]

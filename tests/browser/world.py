@@ -10,10 +10,11 @@ from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.parts import Parts
 from plugbay_scheduled_query.tables import lanes, queries
 from plugbay_scheduled_query.workbench import Saved
+from service_world import until
 
 PASSWORD = "correct horse battery staple"
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 375, "height": 780}
-SOON_MS = 20_000  # parts refresh every 5 s, on a machine that may be busy
+NEVER = "0 0 29 2 *"  # as good as: what a test made does not run by itself
 SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1e15) SELECT COUNT(*) FROM n"
 
 
@@ -25,19 +26,22 @@ class World:
         self.parts = parts
 
     def create(self, name: str, query: str = "SELECT 1 AS one", **fields: Any) -> Query:
-        given = {"name": name, "query": query, "cron_schedule": "0 0 1 1 *", "data_source": "samples"}
+        given = {"name": name, "query": query, "cron_schedule": NEVER, "data_source": "samples"}
         saved = self.parts.workbench.create(given | fields, "ada")
         assert isinstance(saved, Saved), saved
         return saved.query
 
     def run(self, query: Query) -> None:
-        self.parts.service.run_now(query.id, "ada", 30)
+        ran = self.parts.service.run_now(query.id, "ada", 60)
+        assert ran
+        assert ran.execution
 
     def rest(self) -> None:
-        """Puts off every schedule: nothing runs but what a test runs."""
+        """Puts off every schedule, and lets end what runs: nothing runs but what a test runs."""
         tomorrow = self.parts.clock.now() + timedelta(days=1)
         with self.parts.host.store.begin() as connection:
             connection.execute(sa.update(queries).values(next_run_at=tomorrow))
+        until(lambda: self.parts.service.is_at_rest)
 
     def make_due(self, query: Query) -> None:
         """The schedule's time has come, and the lane has rested from what the samples did."""
