@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
+from own_thread import in_own_thread
 from plugbay.errors import StoreFull
 from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.model import MetricConfig, Result
@@ -353,3 +354,21 @@ def test_nothing_comes_to_its_end_while_somebody_looks_whether_all_is_at_rest(
     assert recorder.is_idle_while(look)
     submitting.join()
     until(lambda: executions(histories, query))
+
+
+def test_a_cancel_at_the_very_beginning_of_an_execution_is_not_lost(world, add_query, histories, monkeypatch):
+    here, query = world(), add_query(query=FOREVER, timeout=60)
+    real = here.service._executing._targets.target
+
+    def cancel() -> bool:
+        [job] = [job for job in here.engine.stats().running if job.kind == "job"]
+        return here.engine.cancel(job.id, "cancelled by bob")
+
+    def cancelled_meanwhile(source_id):
+        assert in_own_thread(cancel)
+        return real(source_id)
+
+    monkeypatch.setattr(here.service._executing._targets, "target", cancelled_meanwhile)
+    here.service.run_now(query.id, "ada", PATIENCE_S)
+    (item,) = executions(histories, query)
+    assert item.error_message == "cancelled by bob"

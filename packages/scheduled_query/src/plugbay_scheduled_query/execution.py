@@ -57,20 +57,27 @@ class Executing:
         self._executor = executor
         self._settings = settings
 
-    def execute(self, claimed: ClaimedRun) -> Finished:
+    def execute(self, claimed: ClaimedRun, stopped_by: Callable[[], str] = str) -> Finished:
         """Everything that can go wrong with a query is its status, and nobody else's trouble."""
         started_at, started = self._clock.now(), self._clock.monotonic()
         if claimed.problem:
             return _failed(claimed, started_at, claimed.problem)
         try:
-            answer = self.ask(claimed.id, claimed.source_id, claimed.sql, claimed.timeout)
+            answer = self.ask(claimed.id, claimed.source_id, claimed.sql, claimed.timeout, stopped_by)
             elapsed_ms = round((self._clock.monotonic() - started) * 1000)
             return finish(claimed, answer, started_at, answer.outcome.duration_ms or elapsed_ms)
         except Exception as error:
             log.exception("execution_failed", query=claimed.query_name)
             return _failed(claimed, started_at, f"internal error: {type(error).__name__}")
 
-    def ask(self, run_id: Hashable, source_id: int, sql: str, timeout: int | None = None) -> Answer:
+    def ask(
+        self,
+        run_id: Hashable,
+        source_id: int,
+        sql: str,
+        timeout: int | None = None,
+        stopped_by: Callable[[], str] = str,
+    ) -> Answer:
         """Guard, then runner: also what Try it does."""
         settings = self._settings()
         try:
@@ -81,7 +88,8 @@ class Executing:
         if isinstance(verdict, Rejection):
             return Answer(Outcome("failed", error=f"{REJECTED}{verdict.reason}"), verdict)
         seconds = min(timeout or settings.query_timeout, settings.query_timeout_max)
-        return Answer(self._executor.run(RunRequest(run_id, target, sql, seconds, settings.caps)))
+        request = RunRequest(run_id, target, sql, seconds, settings.caps, stopped_by=stopped_by)
+        return Answer(self._executor.run(request))
 
 
 def finish(claimed: ClaimedRun, answer: Answer, executed_at: datetime, duration_ms: int) -> Finished:

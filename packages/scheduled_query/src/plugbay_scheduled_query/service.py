@@ -303,8 +303,11 @@ class Service:
             self._pulse.wake()
 
     def _execute(self, job: Job, claimed: ClaimedRun) -> None:
-        with job.on_cancel(lambda: self._executor.cancel(claimed.id, _who(job.cancel_reason))):
-            finished = self._executing.execute(claimed)
+        def stopped_by() -> str:
+            return _who(job.cancel_reason)
+
+        with job.on_cancel(lambda: self._executor.cancel(claimed.id, stopped_by())):
+            finished = self._executing.execute(claimed, stopped_by)
         if job.cancel_reason and not job.cancel_reason.startswith(BY_A_PERSON):
             self._runs.end(claimed.id, None)
         else:

@@ -1,7 +1,7 @@
 """Run SQL in child processes: within its time, within its limits, and cancelled when someone says so."""
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -37,6 +37,8 @@ class RunRequest:
     timeout_s: float
     caps: Caps = field(default_factory=Caps)
     connect_s: float = CONNECT_LIMIT_S
+    stopped_by: Callable[[], str] = str
+    """Who cancelled it before it could be cancelled by its id; empty: nobody."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ class Executor:
         run = _Run()
         with self._lock:
             self._runs[request.run_id] = run
+            run.cancelled_by = request.stopped_by() or None
         try:
             return self._outcome(run, request)
         finally:
