@@ -34,7 +34,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             world.rest()
             for query in world.parts.definitions.all():
                 world.run(query)
-            Past(host.store, host.data_dir, days=0.25).live()
+            Past(host.store, host.data_dir, days=0.1).live()
             yield world
 
 
