@@ -151,6 +151,14 @@ def test_a_dry_run_only_tells(shop):
     assert exported()["queries"] == []
 
 
+def test_sources_that_cannot_keep_up_are_named_once(shop):
+    every_minute = [
+        {**SALES, "name": f"Sales {n}", "enabled": True, "cron_schedule": "* * * * *"} for n in (1, 2, 3)
+    ]
+    told = import_([{**query, "monitor_metric_config": None} for query in every_minute]).stderr
+    assert told.count("“shop” cannot keep up") == 1
+
+
 def test_the_settings_of_the_environment_count(shop, monkeypatch):
     monkeypatch.setenv("SCHEDULED_QUERY_FORBIDDEN_KEYWORDS", "select")
     assert import_([ORDERS]).exit_code == 1

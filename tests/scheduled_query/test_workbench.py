@@ -155,18 +155,20 @@ def test_a_source_that_is_deleted_meanwhile_is_told_at_its_field(workbench, sour
 
 def test_a_source_that_cannot_keep_up_is_told_at_save(workbench):
     every_minute = {**GIVEN, "cron_schedule": "* * * * *"}
-    assert saved(workbench.create(every_minute, "ada")).warnings == ()
-    assert saved(workbench.create(every_minute, "ada")).warnings == ()
-    [warning] = saved(workbench.create(every_minute, "ada")).warnings
+    assert workbench.warnings(saved(workbench.create(every_minute, "ada"))) == []
+    assert workbench.warnings(saved(workbench.create(every_minute, "ada"))) == []
+    [warning] = workbench.warnings(saved(workbench.create(every_minute, "ada")))
     assert "“shop” cannot keep up" in warning
-    assert saved(workbench.create({**every_minute, "enabled": False}, "ada")).warnings == ()
+    assert workbench.warnings(saved(workbench.create({**every_minute, "enabled": False}, "ada"))) == []
 
 
 def test_an_edit_that_does_not_touch_the_schedule_warns_of_nothing(workbench):
     last = [saved(workbench.create({**GIVEN, "cron_schedule": "* * * * *"}, "ada")) for _ in range(3)][-1]
-    assert last.warnings
-    assert saved(workbench.edit(last.query.id, {"name": "Other"}, "ada")).warnings == ()
-    assert saved(workbench.edit(last.query.id, {"cron_schedule": "*/2 * * * *"}, "ada")).warnings
+    assert workbench.warnings(last)
+    renamed = saved(workbench.edit(last.query.id, {"name": "Other"}, "ada"))
+    assert workbench.warnings(renamed) == []
+    slower = saved(workbench.edit(last.query.id, {"cron_schedule": "*/2 * * * *"}, "ada"))
+    assert workbench.warnings(slower)
 
 
 def test_the_capacity_of_every_source(workbench, sources):

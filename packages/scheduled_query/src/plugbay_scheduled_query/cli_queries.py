@@ -57,7 +57,10 @@ def import_(file: IO[str], is_trial: bool, data_dir: Path | None) -> None:
     given = _read(file)
     with _opened(data_dir) as (workbench, definitions):
         steps = Import(workbench, definitions).run(given, BY, is_trial)
+        overloads = workbench.overloads()
     _tell(steps, is_trial)
+    for sentence in overloads:
+        click.echo(sentence, err=True)
     if any(step.outcome == "refused" for step in steps):
         raise SystemExit(1)
 

@@ -53,11 +53,10 @@ class Catalogue(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A definition that was stored, what changed in it, and what its author should know."""
+    """A definition that was stored, and what changed in it."""
 
     query: Query
     changed: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
 
 
 class Workbench:
@@ -148,6 +147,19 @@ class Workbench:
         pace, now = self.pace(), self._clock.now()
         return {source.name: measure(loads.get(source.name, ()), pace, now) for source in self._sources.all()}
 
+    def warnings(self, saved: Saved) -> list[str]:
+        """What the author of a change should know: that it is too much for its source."""
+        if not saved.query.enabled or not PACED_BY & set(saved.changed):
+            return []
+        return self.overloads(saved.query.data_source)
+
+    def overloads(self, data_source: str | None = None) -> list[str]:
+        """A sentence for each source that cannot keep up or will run late; of all of them, or of one."""
+        loads = self._definitions.loads(self._settings().timezone, data_source)
+        pace, now = self.pace(), self._clock.now()
+        found = (warning(name, measure(asked, pace, now), pace) for name, asked in loads.items())
+        return [sentence for sentence in found if sentence]
+
     def _edit(self, current: Query, given: Mapping[str, Any], by: str | None) -> Saved | Refused:
         checked = self.check(given, current)
         if isinstance(checked, Refused):
@@ -184,16 +196,7 @@ class Workbench:
         log.info("saved", query=query.name, id=query.id, version=query.version, by=by)
         facts = {"query_id": query.id, "name": query.name, "version": query.version, "by": by}
         self._events.emit("scheduled_query.saved", **facts, changed=changed)
-        return Saved(query, changed, self._warnings(query, changed))
-
-    def _warnings(self, query: Query, changed: tuple[str, ...]) -> tuple[str, ...]:
-        if not query.enabled or not PACED_BY & set(changed):
-            return ()
-        loads = self._definitions.loads(self._settings().timezone, query.data_source)
-        pace = self.pace()
-        capacity = measure(loads.get(query.data_source, ()), pace, self._clock.now())
-        found = warning(query.data_source, capacity, pace)
-        return (found,) if found else ()
+        return Saved(query, changed)
 
     def _existing(self, query_id: int) -> Query:
         query = self._definitions.get(query_id)

@@ -123,6 +123,7 @@ def _version_in(body: Mapping[str, Any]) -> int | None:
 def _saved(parts: Parts, saved: Saved | Refused, body: Mapping[str, Any], status_code: int) -> Response:
     if isinstance(saved, Refused):
         raise refused(saved, body)
-    response = json_stream(query_pieces(_existing(parts, saved.query.id), warnings=saved.warnings))
+    warnings = parts.workbench.warnings(saved)
+    response = json_stream(query_pieces(_existing(parts, saved.query.id), warnings=warnings))
     response.status_code = status_code
     return response

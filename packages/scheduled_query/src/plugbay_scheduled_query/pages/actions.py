@@ -54,7 +54,7 @@ def action_routes(site: Site) -> APIRouter:
                 site, request, query_id, FlashMessage(f"Somebody just changed “{query.name}”.", "warning")
             )
         site.parts.capacities.forget()
-        return _done(site, request, query_id, *_switched(query.name, saved))
+        return _done(site, request, query_id, *_switched(site, query.name, saved))
 
     @router.post("/duplicate/{query_id}")
     def duplicate(request: Request, query_id: str, user: CurrentUser) -> Response:
@@ -112,7 +112,7 @@ def _level(execution: Execution | None) -> Literal["success", "info", "error"]:
     return "success" if execution.status is Status.SUCCESS else "error"
 
 
-def _switched(name: str, saved: Saved | Refused) -> list[FlashMessage]:
+def _switched(site: Site, name: str, saved: Saved | Refused) -> list[FlashMessage]:
     if isinstance(saved, Refused):
         return refusals(f"“{name}” was not switched", saved)
     told = (
@@ -120,4 +120,5 @@ def _switched(name: str, saved: Saved | Refused) -> list[FlashMessage]:
         if saved.query.enabled
         else f"“{name}” no longer runs on schedule."
     )
-    return [FlashMessage(told), *(FlashMessage(text, "warning") for text in saved.warnings)]
+    warnings = site.parts.workbench.warnings(saved)
+    return [FlashMessage(told), *(FlashMessage(text, "warning") for text in warnings)]

@@ -113,5 +113,5 @@ def _version(typed: Mapping[str, str]) -> int | None:
 
 def _after(site: Site, request: Request, saved: Saved, told: str) -> Response:
     site.parts.capacities.forget()
-    warnings = [FlashMessage(text, "warning") for text in saved.warnings]
+    warnings = [FlashMessage(text, "warning") for text in site.parts.workbench.warnings(saved)]
     return site.to(request, f"{PREFIX}/query/{saved.query.id}", FlashMessage(told), *warnings)
