@@ -42,6 +42,17 @@ class ClaimsConformance:
         assert sum(map(len, won)) == 20
         assert set.union(*won) == set(many)
 
+    def test_many_who_forget_old_claims_at_the_same_time_do_not_wait_for_each_other(
+        self, claims: TickClaims
+    ) -> None:
+        tasks = [f"shop.task_{n}" for n in range(100)]
+        claims.claim([minute(0, task) for task in tasks])
+        later = [[minute(KEEP_TICKS + n, task) for task in tasks[:: (-1) ** n]] for n in range(1, 9)]
+        with ThreadPoolExecutor(8) as pool:
+            won = list(pool.map(claims.claim, later))
+
+        assert list(map(len, won)) == [100] * 8
+
     def test_claims_are_kept_for_a_while_and_no_longer(
         self, claims: TickClaims, count: Callable[[], int]
     ) -> None:

@@ -23,10 +23,11 @@ class StoreClaims:
         if not wanted:
             return set()
         # in one order everywhere, or two processes on PostgreSQL could wait for each other
-        rows = sorted((tick.task, tick.at) for tick in wanted)
-        old = [{"of_task": tick.task, "before": tick.forgotten_before} for tick in wanted]
+        ordered = sorted(wanted, key=lambda tick: (tick.task, tick.at))
+        new = [{"task": tick.task, "tick": tick.at} for tick in ordered]
+        old = [{"of_task": tick.task, "before": tick.forgotten_before} for tick in ordered]
         with self._store.begin() as connection:
-            inserted = connection.execute(self._insert, [{"task": task, "tick": at} for task, at in rows])
+            inserted = connection.execute(self._insert, new)
             won = {(task, at) for task, at in inserted}
             connection.execute(self._forget, old)
         return {tick for tick in wanted if (tick.task, tick.at) in won}
