@@ -8,10 +8,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import httpx2
 
 PASSWORD = "correct horse battery staple"
 PLUGBAY = Path(sys.executable).with_name("plugbay")
-START_S = 60  # a generous bound: the machine may be busy
+START_S = 120  # a generous bound: the machine may be busy
 
 
 class Server:
@@ -90,6 +93,11 @@ def serving(folder: Path, *args: str, **variables: str) -> Iterator[Server]:
             server.stop()
         else:
             server._close()
+
+
+def get(url: str, **options: Any) -> httpx2.Response:
+    """One request, with all the time that a busy machine takes to answer it."""
+    return httpx2.get(url, timeout=START_S, **options)
 
 
 def environment(**variables: str) -> dict[str, str]:

@@ -95,7 +95,7 @@ def test_the_output_is_sent_as_it_comes(needy: Plugbay):
 
     def install(on_line) -> FlashMessage:
         on_line("first\n")
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         on_line("second\n")
         return FlashMessage("done")
 
@@ -139,7 +139,7 @@ def test_a_plugin_has_one_installation_at_a_time_and_then_another():
 
     def install(on_line) -> FlashMessage:
         started.append(1)
-        go_on.wait(10)
+        assert go_on.wait(60)
         return FlashMessage("done")
 
     installations = Installations()

@@ -215,20 +215,20 @@ def address() -> Iterator[str]:
 class TestOnTheWire:
     @pytest.mark.parametrize("size", [MAX_BODY + 1, 3 * MAX_BODY, 30 * MAX_BODY])
     def test_a_client_that_sends_too_much_hears_the_413(self, address: str, size: int) -> None:
-        response = httpx2.post(f"{address}/bytes", content=b"x" * size, headers={"x-user": "ada"})
+        response = httpx2.post(f"{address}/bytes", content=b"x" * size, headers={"x-user": "ada"}, timeout=60)
         assert response.status_code == 413
 
     def test_a_client_that_sends_in_chunks_hears_the_413(self, address: str) -> None:
         parts = (b"x" * 65536 for _ in range(40))
-        response = httpx2.post(f"{address}/bytes", content=parts, headers={"x-user": "ada"})
+        response = httpx2.post(f"{address}/bytes", content=parts, headers={"x-user": "ada"}, timeout=60)
         assert response.status_code == 413
 
     def test_a_stranger_who_sends_much_hears_the_401(self, address: str) -> None:
-        response = httpx2.post(f"{address}/json", json=["x" * MAX_BODY * 2])
+        response = httpx2.post(f"{address}/json", json=["x" * MAX_BODY * 2], timeout=60)
         assert response.status_code == 401
 
     def test_the_connection_is_good_for_another_request(self, address: str) -> None:
-        with httpx2.Client(base_url=address, headers={"x-user": "ada"}) as client:
+        with httpx2.Client(base_url=address, headers={"x-user": "ada"}, timeout=60) as client:
             assert client.post("/bytes", content=b"x" * 2 * MAX_BODY).status_code == 413
             assert client.post("/bytes", content=b"xyz").json() == 3
 

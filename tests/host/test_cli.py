@@ -6,9 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx2
 import pytest
-from servers import PASSWORD, plugbay, serving
+from servers import PASSWORD, get, plugbay, serving
 
 SAMPLES = Path(__file__).parents[1] / "plugins"
 
@@ -43,7 +42,7 @@ def test_a_thread_that_a_plugin_left_does_not_keep_a_command_from_ending(tmp_pat
     done = subprocess.run([sys.executable, "-c", code, "check"], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0
     assert "loaded     busy" in done.stdout
-    assert "ended while threads of plugins were still running: for-ever" in done.stderr
+    assert "for-ever" in done.stderr.partition("ended while threads of plugins were still running: ")[2]
 
 
 def test_an_unknown_command_is_a_usage_error(tmp_path: Path):
@@ -57,9 +56,9 @@ def test_a_user_and_a_token_made_beside_a_running_server_work_at_once(tmp_path: 
         assert (added.returncode, added.stdout) == (0, "")
         assert "eddie was added as editor" in added.stderr
         token = plugbay(tmp_path, "token", "create", "--user", "eddie", "--name", "scraper").stdout.strip()
-        assert httpx2.get(f"{url}/metrics", headers={"authorization": f"Bearer {token}"}).status_code == 200
-        assert httpx2.get(f"{url}/metrics", auth=("eddie", "a long password")).status_code == 200
-        assert httpx2.get(f"{url}/admin/plugins", auth=("eddie", "a long password")).status_code == 403
+        assert get(f"{url}/metrics", headers={"authorization": f"Bearer {token}"}).status_code == 200
+        assert get(f"{url}/metrics", auth=("eddie", "a long password")).status_code == 200
+        assert get(f"{url}/admin/plugins", auth=("eddie", "a long password")).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -146,7 +145,7 @@ def test_a_new_plugin_works_as_it_is_written_and_so_does_its_test(tmp_path: Path
     said = plugbay(tmp_path, "plugin", "new", "say_hello").stdout
     assert "/say_hello/" in said
     with serving(tmp_path) as server:
-        page = httpx2.get(f"{server.url}/say_hello/", auth=("admin", PASSWORD))
+        page = get(f"{server.url}/say_hello/", auth=("admin", PASSWORD))
         assert "Hello, admin!" in page.text
     test = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "plugins/say_hello"],

@@ -1,4 +1,5 @@
 import logging
+import queue
 import threading
 
 import pytest
@@ -72,10 +73,10 @@ def test_an_owner_is_taken_back_whole():
 def test_a_listener_that_hangs_is_named_and_left_where_there_is_a_limit(
     caplog: pytest.LogCaptureFixture,
 ):
-    bus, let_go, heard = EventBus(), threading.Event(), []
+    bus, let_go, heard = EventBus(), threading.Event(), queue.SimpleQueue[Event]()
     bus.on("plugbay.stopping", lambda event: let_go.wait(), owner="stubborn")
-    bus.on("plugbay.stopping", heard.append, owner="polite")
+    bus.on("plugbay.stopping", heard.put, owner="polite")
     bus.emit_lifecycle("stopping", limit_s=0.05, grace_s=0)
     let_go.set()
-    assert [event.data for event in heard] == [{"grace_s": 0}]
+    assert heard.get(timeout=60).data == {"grace_s": 0}
     assert "listener_hangs event=plugbay.stopping owner=stubborn" in caplog.text

@@ -190,4 +190,5 @@ def test_a_running_server_looks_by_itself_and_its_thread_ends_with_it(
         thread = there.follower._thread
         while not seen.all:
             thread.join(0.01)
+    thread.join(60)
     assert not thread.is_alive()

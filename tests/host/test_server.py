@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from plugbay.restart import LISTEN_FD, Restarter
 from plugbay.server import listen
-from servers import PASSWORD, START_S, plugbay, serving
+from servers import PASSWORD, START_S, get, plugbay, serving
 
 ADMIN = ("admin", PASSWORD)
 
@@ -25,7 +25,7 @@ def csrf_login(client: httpx2.Client) -> str:
 
 def test_it_says_where_it_is_and_stops_cleanly(tmp_path: Path):
     with serving(tmp_path) as server:
-        assert httpx2.get(f"{server.url}/readyz").json() == {"status": "ready"}
+        assert get(f"{server.url}/readyz").json() == {"status": "ready"}
         assert server.stop() in (0, -signal.SIGTERM)
     assert "Traceback" not in server.text
 
@@ -51,7 +51,7 @@ def test_the_generated_password_is_printed_once_and_works(tmp_path: Path):
     with serving(tmp_path, PLUGBAY_ADMIN_PASSWORD="") as server:
         url = server.url
         password = server.text.split("with the password ")[1].split(" ")[0]
-        assert httpx2.get(f"{url}/metrics", auth=("admin", password)).status_code == 200
+        assert get(f"{url}/metrics", auth=("admin", password)).status_code == 200
     with serving(tmp_path, PLUGBAY_ADMIN_PASSWORD="") as server:
         assert server.url
         assert "with the password" not in server.text
@@ -74,7 +74,7 @@ def test_a_restart_comes_back_in_the_same_process_on_the_same_port(tmp_path: Pat
         assert answer.status_code == 303
         server.wait_for("running on http", times=2)
         assert server.url == url
-        assert httpx2.get(f"{url}/readyz", timeout=START_S).status_code == 200
+        assert get(f"{url}/readyz").status_code == 200
         os.kill(pid, 0)
         assert client.get("/account", follow_redirects=False).status_code == 200
 
@@ -82,7 +82,7 @@ def test_a_restart_comes_back_in_the_same_process_on_the_same_port(tmp_path: Pat
 def test_a_sub_path_of_a_reverse_proxy_is_honoured(tmp_path: Path):
     with serving(tmp_path, "--root-path", "/bay") as server:
         root = server.url.removesuffix("/bay")
-        answer = httpx2.get(f"{root}/docs", follow_redirects=False)
+        answer = get(f"{root}/docs", follow_redirects=False)
         assert answer.headers["location"].startswith("/bay/login?next=")
 
 
@@ -90,11 +90,11 @@ def test_two_servers_on_one_store_share_users_and_sessions(tmp_path: Path):
     with (
         serving(tmp_path) as first,
         serving(tmp_path) as second,
-        httpx2.Client(base_url=first.url) as client,
+        httpx2.Client(base_url=first.url, timeout=START_S) as client,
     ):
         csrf_login(client)
         cookies = dict(client.cookies)
-        answer = httpx2.get(f"{second.url}/account", cookies=cookies, follow_redirects=False)
+        answer = get(f"{second.url}/account", cookies=cookies, follow_redirects=False)
         assert answer.status_code == 200
 
 

@@ -66,7 +66,7 @@ class Writer:
     def __init__(self, store: Store) -> None:
         self.done = 0
         self._store = store
-        self._moved, self._stop = threading.Event(), threading.Event()
+        self._moved, self._stop = threading.Condition(), threading.Event()
         self._thread = threading.Thread(target=self._write)
 
     def _write(self) -> None:
@@ -74,12 +74,13 @@ class Writer:
             with self._store.begin() as connection:
                 connection.execute(sa.update(ledger).values(amount=-ledger.c.amount))
                 connection.execute(sa.insert(ledger), [{"amount": 7}, {"amount": -7}])
-            self.done += 1
-            self._moved.set()
+            with self._moved:
+                self.done += 1
+                self._moved.notify()
 
-    def wait_for_one_more(self) -> None:
-        self._moved.clear()
-        assert self._moved.wait(30)
+    def wait_for_more_than(self, done: int) -> None:
+        with self._moved:
+            assert self._moved.wait_for(lambda: self.done > done, 60)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -102,7 +103,7 @@ def test_a_copy_taken_among_writers_is_of_one_moment(
     def let_the_writer_in(*_: int) -> None:
         steps.append(writer.done)
         if len(steps) < 5:
-            writer.wait_for_one_more()
+            writer.wait_for_more_than(steps[-1])
 
     connect = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **{"factory": InSmallSteps, **k}))

@@ -28,7 +28,7 @@ class Slow(BaseModule):
 
     def page(self):
         world.inside.set()
-        world.let_go.wait(10)
+        world.let_go.wait(60)
         return self.host.config.app_name
 
     def on_unload(self):
@@ -57,12 +57,15 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
-def test_a_plugin_goes_after_the_last_request_has_been_answered(world: World, make_host, client_of):
+def test_a_plugin_goes_after_the_last_request_has_been_answered(
+    world: World, make_host, client_of, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("plugbay.activation.LEAVE_LIMIT_S", 60)
     host = make_host()
     client = client_of(host)
     with ThreadPoolExecutor(2) as pool:
         page = pool.submit(client.get, "/slow/")
-        world.inside.wait(10)
+        assert world.inside.wait(60)
         going = pool.submit(host.modules.disable, "slow")
         stranger = TestClient(host.app, follow_redirects=False)
         while stranger.get("/slow/").status_code != 404:
@@ -83,7 +86,7 @@ def test_a_plugin_does_not_wait_for_ever(
     client.raise_server_exceptions = False
     with ThreadPoolExecutor(1) as pool:
         page = pool.submit(client.get, "/slow/")
-        world.inside.wait(10)
+        assert world.inside.wait(60)
         host.modules.disable("slow")
         assert world.told == ["unload"]
         world.let_go.set()

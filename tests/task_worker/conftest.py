@@ -10,14 +10,21 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from plugbay import Plugbay, Store
 from plugbay.discovery import find_installed
+from plugbay_task_worker import embedded
 from plugbay_task_worker.claims import MemoryClaims
 from plugbay_task_worker.embedded import EmbeddedEngine
 from plugbay_task_worker.engine import EngineStats
 from plugbay_task_worker.job import Job
-from task_worker.world import our_threads
+from task_worker.world import PATIENCE_S, wait_for_our_threads
 
 PASSWORD = "correct horse battery staple"
 MIGRATIONS = Path(__file__).parents[2] / "packages/task_worker/src/plugbay_task_worker/migrations"
+
+
+@pytest.fixture(autouse=True)
+def patient_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Engines that give no call up just because the machine is busy."""
+    monkeypatch.setattr(embedded, "UNWIND_S", PATIENCE_S)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -59,7 +66,7 @@ def make_host(
     for host in built:
         host.modules.unload_all()
         host.store.close()
-    assert our_threads() == []
+    wait_for_our_threads()
 
 
 @pytest.fixture
@@ -69,12 +76,13 @@ def host(make_host: Callable[..., Plugbay]) -> Plugbay:
 
 @pytest.fixture
 def client_of() -> Iterator[Callable[..., TestClient]]:
-    """A client of a running host, logged in by HTTP Basic."""
+    """A client of a running host, logged in by HTTP Basic; the engine is done with its own chores."""
     with ExitStack() as stack:
 
         def client(host: Plugbay, user: str = "admin") -> TestClient:
             client = stack.enter_context(TestClient(host.app, follow_redirects=False))
             client.auth = (user, PASSWORD) if user else None
+            assert host.get_module("task_worker").engine.wait_idle(PATIENCE_S)
             return client
 
         yield client
@@ -99,9 +107,9 @@ def stats(clock: FakeClock) -> EngineStats:
     engine.start()
     clock.advance(90)
     engine.run_due()
-    engine.wait_idle()
+    assert engine.wait_idle(PATIENCE_S)
     engine.submit("shop", "note")
-    engine.wait_idle()
+    assert engine.wait_idle(PATIENCE_S)
     engine.stop(0)
     engine.submit("shop", "note")
     return engine.stats()

@@ -1,7 +1,6 @@
 """What every engine must do with jobs: an adapter's test class inherits this and brings a `world`."""
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -194,17 +193,16 @@ class JobConformance:
 
         assert told == [({"n": 2}, "cancelled by ada")]
 
-    def test_a_running_job_hears_of_its_cancellation_within_a_second(self, world: World) -> None:
+    def test_a_running_job_hears_of_its_cancellation_at_once(self, world: World) -> None:
         engine, work = world.engine(), Stoppable()
         engine.handle(owner="shop", name="work", call=work)
         with opened_at_last(work):
             job_id = engine.submit("shop", "work")
             work.wait_begun()
-            asked_at = time.monotonic()
 
             assert engine.cancel(job_id, "cancelled by ada")
+            assert work.opened.is_set()
             world.settle()
-            assert time.monotonic() - asked_at < 1
 
         assert work.reasons == ["cancelled by ada"]
         assert recent(engine)[job_id].state is JobState.CANCELLED

@@ -24,6 +24,7 @@ from task_worker.world import (
     our_threads,
     recent,
     task_of,
+    wait_for_our_threads,
     wait_until,
 )
 
@@ -60,7 +61,7 @@ def world(claims: TickClaims) -> Iterator[EmbeddedWorld]:
     yield world
     for engine in world.engines:
         engine.stop(0)
-    assert our_threads() == []
+    wait_for_our_threads()
 
 
 class TestJobs(JobConformance):
@@ -208,25 +209,22 @@ class TestStopping:
 
             assert engine.stop(0) == StopReport(cancelled=1, abandoned=1)
             assert "abandoned kind=job owner=shop name=deaf" in caplog.text
-        for thread in threading.enumerate():
-            if thread.name.startswith("task-worker"):
-                thread.join(PATIENCE_S)
 
     def test_a_task_that_was_given_up_does_not_overlap_itself_in_the_next_life(
         self, world: EmbeddedWorld, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(embedded, "UNWIND_S", 0.01)
         engine, deaf = world.engine(), Gate()
         engine.every(owner="shop", name="deaf", seconds=60, call=deaf)
         with opened_at_last(deaf):
             engine.run_task("shop", "deaf")
             deaf.wait_begun()
-            engine.stop(0)
+            with monkeypatch.context() as impatient:
+                impatient.setattr(embedded, "UNWIND_S", 0.01)
+                engine.stop(0)
             engine.start()
             world.clock.advance(60)
             world.ring()
             assert task_of(engine, "deaf").skipped == 1
-        monkeypatch.undo()
         wait_until(lambda: not task_of(engine, "deaf").running)
         world.advance(60)
 
@@ -244,9 +242,6 @@ class TestStopping:
 
         assert stopped.wait(PATIENCE_S)
         assert reports == [StopReport()]
-        for thread in threading.enumerate():
-            if thread.name.startswith("task-worker"):
-                thread.join(PATIENCE_S)
 
     def test_a_task_that_waits_for_a_thread_when_the_engine_stops_ticks_in_the_next_life(
         self, world: EmbeddedWorld
@@ -278,7 +273,7 @@ class TestByTheMachinesClock:
         engine.start()
         yield engine
         engine.stop(0)
-        assert our_threads() == []
+        wait_for_our_threads()
 
     def test_a_timer_goes_off_by_itself(self, engine: EmbeddedEngine) -> None:
         rang, clock = threading.Event(), SystemClock()

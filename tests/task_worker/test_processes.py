@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from plugbay import Store
 from task_worker.conftest import MIGRATIONS
+from task_worker.world import PATIENCE_S
 
 TESTS = Path(__file__).parents[1]
 
@@ -52,7 +53,7 @@ class Process:
     def _close(self) -> None:
         assert self._popen.stdin
         assert self._popen.stdout
-        self._popen.wait(20)
+        self._popen.wait(PATIENCE_S)
         self._popen.stdin.close()
         self._popen.stdout.close()
 

@@ -10,6 +10,7 @@ from fakes import FakeClock
 from plugbay import Store
 from plugbay_task_worker.embedded import EmbeddedEngine
 from plugbay_task_worker.store_claims import StoreClaims
+from task_worker.world import PATIENCE_S
 
 
 def main(data_dir: str) -> None:
@@ -21,7 +22,7 @@ def main(data_dir: str) -> None:
     for line in sys.stdin:
         clock.advance(float(line))
         engine.run_due()
-        assert engine.wait_idle()
+        assert engine.wait_idle(PATIENCE_S)
         print(" ".join(calls), flush=True)
         calls.clear()
     engine.stop(0)

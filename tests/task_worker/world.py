@@ -10,7 +10,7 @@ from fakes import FakeClock
 from plugbay_task_worker.engine import Engine, JobView, TaskStats
 from plugbay_task_worker.job import Job
 
-PATIENCE_S = 20.0  # how long a test waits for what should come at once
+PATIENCE_S = 60.0  # how long a test waits for what should come at once
 
 
 class World(ABC):
@@ -56,9 +56,11 @@ class Gate:
         self.begun = threading.Semaphore(0)
         self.opened = threading.Event()
         self.calls = 0
+        self._counting = threading.Lock()
 
     def __call__(self, job: Job) -> None:
-        self.calls += 1
+        with self._counting:
+            self.calls += 1
         self.begun.release()
         assert self.opened.wait(PATIENCE_S)
 
@@ -91,6 +93,11 @@ def opened_at_last(*gates: Gate) -> Iterator[None]:
 
 def our_threads() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("task-worker")]
+
+
+def wait_for_our_threads() -> None:
+    """Until none of ours is left: also one whose call was given up ends when that call does."""
+    wait_until(lambda: our_threads() == [])
 
 
 def task_of(engine: Engine, name: str = "task") -> TaskStats:
