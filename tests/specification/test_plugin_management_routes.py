@@ -181,5 +181,5 @@ def test_post_restart_restarts_the_application(service, path, force):
     restarter.stop_server = lambda forced: stopped.set()
     answer = service.admin.post(path)
     assert (answer.status_code, answer.headers["location"]) == (303, LIST)
-    assert stopped.wait(10)
+    assert stopped.wait(60)
     assert (restarter.is_requested, restarter.is_forced) == (True, force)

@@ -2,6 +2,7 @@
 
 import pytest
 from scheduled_query.pages.reading import Element, read
+from service_world import until
 
 PATHS = ["/scheduled_query/", "/scheduled_query/dashboard", "/scheduled_query/results-widgets"]
 each_page_in_the_menu = pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_list_button_runs_the_query_now(service):
     (form,) = [form for form in row.all("form") if form.text == "Run Now"]
     answer = service.editor.post(form.attributes["action"])
     assert (answer.status_code, answer.headers["location"]) == (303, PATHS[0])
-    assert "success" in page_of(service, PATHS[0]).first("tr", id=f"q-{made['id']}").text
+    until(lambda: "success" in page_of(service, PATHS[0]).first("tr", id=f"q-{made['id']}").text)
 
 
 def test_dashboard_shows_the_latest_results(service, query):

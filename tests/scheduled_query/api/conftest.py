@@ -5,6 +5,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -118,9 +119,9 @@ def make_shop(path: Path) -> Path:
 
 
 @contextmanager
-def running_service(folder: Path, **config: Any) -> Iterator[Service]:
+def running_service(folder: Path, clock: FakeClock | None = None, **config: Any) -> Iterator[Service]:
     folder.mkdir(parents=True, exist_ok=True)
-    clock = FakeClock()
+    clock = clock or FakeClock()
     config = {"data_dir": folder / "data", "admin_password": PASSWORD, **config}
     host = Plugbay(FastAPI(), folder, config=config, clock=clock)
     states = {plugin.name: (plugin.state, plugin.reason) for plugin in host.modules.all()}
@@ -163,8 +164,10 @@ def service_on_both(
 ) -> Iterator[Service]:
     """The same, once with its store on each database."""
     with ExitStack() as stack:
-        config = {}
+        config: dict[str, Any] = {}
         if request.param == "postgresql":
             server = request.getfixturevalue("postgres_server")
             config["database_url"] = stack.enter_context(postgres.database(server))
+            # of the same day as PostgreSQL's own: what is due next year is not due today
+            config["clock"] = FakeClock(datetime.now(UTC).replace(hour=12, minute=0, second=0, microsecond=0))
         yield stack.enter_context(running_service(tmp_path_factory.mktemp("service"), **config))

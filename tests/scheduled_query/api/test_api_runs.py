@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 from plugbay_scheduled_query.tables import runs
+from service_world import until
 
 FOREVER = (
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1e15) SELECT COUNT(*) FROM n"
@@ -80,7 +81,7 @@ def test_a_second_run_now_joins_the_first(service, endless):
         assert connection.scalar(count) == 1
 
 
-def test_a_run_of_another_process_is_joined_and_its_end_is_seen(service):
+def test_a_run_of_another_process_is_joined_and_its_end_is_seen(service, monkeypatch):
     from plugbay_scheduled_query.core.model import Status
     from plugbay_scheduled_query.repository.claims import Claims
     from plugbay_scheduled_query.repository.pruning import Keeping
@@ -97,11 +98,17 @@ def test_a_run_of_another_process_is_joined_and_its_end_is_seen(service):
         status=Status.FAILED,
         error="over there",
     )
-    recording = Recording(service.host.store)
-    ended = threading.Timer(0.2, recording.record, ([finished], service.clock.now(), Keeping()))
-    ended.start()
+    is_live, seen = service.parts.service.is_live, []
+
+    def ends_once_it_is_seen(run_id: int) -> bool:
+        seen.append(is_live(run_id))
+        if len(seen) == 1:
+            Recording(service.host.store).record([finished], service.clock.now(), Keeping())
+        return seen[-1]
+
+    monkeypatch.setattr(service.parts.service, "is_live", ends_once_it_is_seen)
     ran = service.run(made["id"])
-    ended.join()
+    assert seen == [True, False]
     assert (ran["status"], ran["execution"]["error_message"]) == ("failed", "over there")
 
 
@@ -110,15 +117,16 @@ def test_many_who_wait_hold_nobody_up(service, endless):
         threading.Thread(
             target=service.editor.post,
             args=(f"/api/run-now/{endless['id']}",),
-            kwargs={"params": {"wait": 30}},
+            kwargs={"params": {"wait": 60}},
         )
         for _ in range(60)  # more than there are threads for endpoints
     ]
     for thread in waiting:
         thread.start()
+    promises = service.parts.service._runs._promises
+    until(lambda: [len(made) for made in promises.values()] == [60])
     assert service.viewer.get(f"/api/scheduled-queries/{endless['id']}").status_code == 200
-    while service.editor.post(f"/api/cancel/{endless['id']}").status_code == 409:
-        pass  # the first of them has not begun it yet
+    assert service.editor.post(f"/api/cancel/{endless['id']}").status_code == 202
     for thread in waiting:
         thread.join()
 
@@ -250,7 +258,7 @@ def test_deleting_a_query_stops_its_run(service):
     service.editor.post(f"/api/run-now/{made['id']}", params={"wait": 0})
     promise = service.parts.service.begin_now(made["id"], "test").promise
     assert service.editor.delete(f"/api/scheduled-queries/{made['id']}").status_code == 204
-    execution = promise.result(30)
+    execution = promise.result(60)
     assert execution.error_message == "cancelled by editor"
 
 

@@ -14,7 +14,13 @@ NAME = "scheduled_query"
 
 
 @pytest.fixture
-def service(run_service: Callable[..., Any], tmp_path) -> Iterator[Any]:
+def others() -> set[threading.Thread]:
+    """The threads that were there before."""
+    return set(threading.enumerate())
+
+
+@pytest.fixture
+def service(run_service: Callable[..., Any], tmp_path, others) -> Iterator[Any]:
     with run_service(tmp_path / "one") as running:
         yield running
 
@@ -36,18 +42,24 @@ def history(service, query_id: int) -> list[dict[str, Any]]:
     return found
 
 
-def own_threads() -> list[str]:
-    names = (thread.name for thread in threading.enumerate())
-    return sorted(name for name in names if name.startswith("scheduled-query"))
+@pytest.fixture
+def own_threads(others) -> Callable[[], list[str]]:
+    """Tells the names of the plugin's threads."""
+
+    def names() -> list[str]:
+        found = (thread.name for thread in set(threading.enumerate()) - others)
+        return sorted(name for name in found if name.startswith("scheduled-query"))
+
+    return names
 
 
-def test_what_ran_when_it_was_switched_off_runs_when_it_is_on_again(service, monkeypatch):
+def test_what_ran_when_it_was_switched_off_runs_when_it_is_on_again(service, own_threads, monkeypatch):
     monkeypatch.setattr("plugbay_scheduled_query.plugin.UNLOAD_GRACE_S", 0.1)
     slow, quick = service.create(FOREVER, timeout=60)["id"], service.create()["id"]
     with service.settings(interval=0):
         make_due(service, slow)
         service.parts.service.tick()
-        until(lambda: service.parts.service.running)
+        until(lambda: any(runner.is_busy for runner in service.parts.executor.runners()))
         switch(service, False)
         assert own_threads() == []
         make_due(service, quick)
@@ -62,7 +74,7 @@ def test_what_ran_when_it_was_switched_off_runs_when_it_is_on_again(service, mon
         assert connection.execute(sa.select(runs)).all() == []
 
 
-def test_switching_it_on_and_off_leaves_no_thread_and_no_file_behind(service):
+def test_switching_it_on_and_off_leaves_no_thread_and_no_file_behind(service, own_threads):
     before = len(own_threads())
     for _ in range(3):
         switch(service, False)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from runner_kit import eventually
 from scheduled_query.api.conftest import FOREVER, Service
 from scheduled_query.pages.reading import read
 
@@ -55,20 +56,8 @@ def test_run_now_of_a_slow_query_goes_on_and_can_be_cancelled(service: Service):
     stopped = service.editor.post(f"/scheduled_query/cancel/{made['id']}", headers=HTMX)
     assert "is being cancelled" in toast(stopped)["text"]
     history = f"/api/execution-history/{made['id']}"
-    assert _eventually(lambda: service.viewer.get(history).json()["data"])[0]["error_message"] == (
-        "cancelled by editor"
-    )
-
-
-def _eventually(look):
-    """Waits for a real runner to be gone."""
-    import threading
-
-    for _ in range(200):
-        if found := look():
-            return found
-        threading.Event().wait(0.05)
-    raise AssertionError("it never happened")
+    found = eventually(lambda: service.viewer.get(history).json()["data"])
+    assert found[0]["error_message"] == "cancelled by editor"
 
 
 def test_cancelling_what_does_not_run_says_so(service: Service):
