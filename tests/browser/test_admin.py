@@ -221,6 +221,6 @@ def test_the_page_comes_back_by_itself_after_a_restart(
     page.get_by_role("button", name=button, exact=True).click()
     page.get_by_role("button", name=answer).click()
     server.wait_for("running on http", times=starts + 1)
-    expect(page.get_by_text("This page comes back by itself.")).to_be_hidden()
+    expect(page.get_by_text("The server restarts. This page comes back by itself.")).to_be_hidden()
     expect(row(page, "greeter")).to_contain_text("loaded")
     assert server.process.poll() is None
