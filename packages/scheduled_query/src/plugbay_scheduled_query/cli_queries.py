@@ -57,11 +57,13 @@ def import_(file: IO[str], is_trial: bool, data_dir: Path | None) -> None:
     given = _read(file)
     with _opened(data_dir) as (workbench, definitions):
         steps = Import(workbench, definitions).run(given, BY, is_trial)
-        overloads = workbench.overloads()
-    _tell(steps, is_trial)
+        is_refused = any(step.outcome == "refused" for step in steps)
+        is_stored = not is_trial and not is_refused
+        overloads = workbench.overloads() if is_stored else []
+    _tell(steps, is_stored)
     for sentence in overloads:
         click.echo(sentence, err=True)
-    if any(step.outcome == "refused" for step in steps):
+    if is_refused:
         raise SystemExit(1)
 
 
@@ -103,7 +105,7 @@ def _settings_of(host: "Plugbay") -> Any:
     return module.module_settings
 
 
-def _tell(steps: "list[Step]", is_trial: bool) -> None:
+def _tell(steps: "list[Step]", is_stored: bool) -> None:
     for step in steps:
         if step.outcome != "unchanged":
             told = f"{step.outcome:<9} {step.name}"
@@ -112,6 +114,5 @@ def _tell(steps: "list[Step]", is_trial: bool) -> None:
     words = [
         f"{counts[word]} {word}" for word in ("created", "changed", "unchanged", "refused") if counts[word]
     ]
-    is_stored = not is_trial and not counts["refused"]
     end = "" if is_stored else " Nothing was stored."
     click.echo(f"{', '.join(words) or 'no queries'}.{end}", err=True)
