@@ -116,12 +116,11 @@ class PostgresqlWorld(World):
         return bool(self._ask_other(mine)[0][0][0])
 
     def was_reached(self) -> bool:
-        heard = (
-            any(True for _ in self.other.notifies(timeout=2, stop_after=1))
-            if not self.door.is_open
-            else False
-        )
-        return heard or super().was_reached()
+        deadline = time.monotonic() + 60
+        while not (self.door.is_open or any(self.other.notifies(timeout=0.1, stop_after=1))):
+            if time.monotonic() > deadline:
+                return False
+        return True
 
     def close(self) -> None:
         self.connection.close()

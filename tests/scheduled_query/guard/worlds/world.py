@@ -124,7 +124,7 @@ class Door:
         return self._opened.is_set()
 
     def was_opened(self) -> bool:
-        return self._opened.wait(timeout=5)
+        return self._opened.wait(timeout=60)
 
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
