@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from servers import PASSWORD, get, plugbay, serving
+from servers import PASSWORD, environment, get, plugbay, serving
 
 SAMPLES = Path(__file__).parents[1] / "plugins"
 
@@ -150,6 +150,7 @@ def test_a_new_plugin_works_as_it_is_written_and_so_does_its_test(tmp_path: Path
     test = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "plugins/say_hello"],
         cwd=tmp_path,
+        env=environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"),
         capture_output=True,
         text=True,
     )

@@ -13,6 +13,7 @@ from plugbay import Plugbay
 from plugbay_task_worker.engine import EngineStats
 from plugbay_task_worker.exposition import exposition
 from plugbay_task_worker.settings import TaskWorkerSettings
+from servers import environment
 from task_worker.world import PATIENCE_S
 
 PAGE = (Path(__file__).parents[2] / "docs/task-worker.md").read_text()
@@ -35,7 +36,8 @@ def test_the_page_shows_how_to_test_a_task_that_ticks(tmp_path: Path) -> None:
     (folder / "plugin.py").write_text(SHOP)
     (folder / "test_shop.py").write_text(TEST)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    variables = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True)
     assert "1 passed" in done.stdout, done.stdout
 
 
