@@ -23,7 +23,7 @@ from plugbay_task_worker.embedded import EmbeddedEngine
 FOREVER = (
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1e15) SELECT COUNT(*) FROM n"
 )
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 class Shop:
@@ -69,7 +69,7 @@ class World:
 
     def settle(self) -> None:
         """Until nothing is on its way any more."""
-        until(lambda: self.engine.wait_idle(PATIENCE_S) and self.service.is_at_rest)
+        until(lambda: is_settled(self.engine, self.service))
 
     def wait_until_begun(self) -> None:
         """Until a run is in the hands of a worker."""
@@ -89,6 +89,11 @@ class World:
         self.engine.stop(grace_s)
         self.service.close()
         self.executor.close()
+
+
+def is_settled(engine: EmbeddedEngine, service: Service) -> bool:
+    """Whether nothing runs, nothing is on its way to the disk, and no worker is left with the rest of it."""
+    return engine.wait_idle(PATIENCE_S) and service.is_at_rest and engine.wait_idle(0)
 
 
 def until(condition: Callable[[], object]) -> None:

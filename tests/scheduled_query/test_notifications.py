@@ -27,7 +27,7 @@ class Channel(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        return f"json://someone:hunter2@127.0.0.1:{self.server_port}/"
+        return f"json://someone:hunter2@127.0.0.1:{self.server_port}/?cto=60&rto=60"  # not its four seconds
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -129,7 +129,7 @@ def test_run_now_of_an_unknown_query_is_none(world):
 
 
 def test_run_now_that_takes_longer_goes_on_and_others_join_it(world, add_query):
-    here, query = world(), add_query(query=FOREVER, timeout=60)
+    here, query = world(), add_query(query=FOREVER, timeout=300)
     first = here.service.run_now(query.id, "ada", 0)
     second = here.service.run_now(query.id, "bob", 0)
     assert first.execution is None
@@ -139,7 +139,7 @@ def test_run_now_that_takes_longer_goes_on_and_others_join_it(world, add_query):
 
 
 def test_cancel_stops_a_running_query_and_names_who_did_it(world, add_query, histories):
-    here, query = world(), add_query(query=FOREVER, timeout=60)
+    here, query = world(), add_query(query=FOREVER, timeout=300)
     here.service.run_now(query.id, "ada", 0)
     assert here.service.cancel(query.id, "bob")
     here.settle()
@@ -150,7 +150,7 @@ def test_cancel_stops_a_running_query_and_names_who_did_it(world, add_query, his
 
 def test_a_cancel_reaches_the_node_that_runs(world, add_query, histories, clock):
     here, there = world(), world()
-    query = add_query(query=FOREVER, timeout=60)
+    query = add_query(query=FOREVER, timeout=300)
     here.service.run_now(query.id, "ada", 0)
     assert there.service.cancel(query.id, "bob")
     here.settle()
@@ -167,7 +167,7 @@ def test_a_stop_hands_over_what_it_interrupts_and_the_next_node_runs_it_again(
     world, add_query, histories, clock
 ):
     here = world()
-    query = add_query(query=FOREVER, timeout=60)
+    query = add_query(query=FOREVER, timeout=300)
     clock.advance(60)
     here.service.tick()
     here.wait_until_begun()
@@ -184,7 +184,7 @@ def test_a_stop_hands_over_what_it_interrupts_and_the_next_node_runs_it_again(
 
 
 def test_an_interrupted_run_now_is_recorded_as_such_and_not_repeated(world, add_query, histories):
-    here, query = world(), add_query(query=FOREVER, timeout=60)
+    here, query = world(), add_query(query=FOREVER, timeout=300)
     here.service.run_now(query.id, "ada", 0)
     here.stop(grace_s=0)
     there = world()
@@ -195,7 +195,7 @@ def test_an_interrupted_run_now_is_recorded_as_such_and_not_repeated(world, add_
 
 
 def test_a_second_interruption_is_recorded_as_failed(world, add_query, histories, clock):
-    query = add_query(query=FOREVER, timeout=60)
+    query = add_query(query=FOREVER, timeout=300)
     clock.advance(60)
     for _ in range(2):
         node = world()
@@ -289,7 +289,7 @@ def test_a_store_that_is_full_for_a_while_loses_nothing(world, add_query, histor
 
 
 def test_a_node_shows_that_it_is_alive_while_it_runs(world, add_query, store, clock):
-    here, query = world(), add_query(query=FOREVER, timeout=60)
+    here, query = world(), add_query(query=FOREVER, timeout=300)
     here.service._leases = True
     here.service.run_now(query.id, "ada", 0)
     with store.connect() as connection:
@@ -305,7 +305,7 @@ def test_a_node_shows_that_it_is_alive_while_it_runs(world, add_query, store, cl
 def test_no_more_than_max_parallel_run_at_once_and_run_now_does_not_wait_for_them(world, add_query, clock):
     here = world()
     here.settings = Settings(interval=0, max_parallel=2)
-    slow = [add_query(f"slow {n}", query=FOREVER, timeout=60) for n in range(4)]
+    slow = [add_query(f"slow {n}", query=FOREVER, timeout=300) for n in range(4)]
     quick = add_query("quick", enabled=False)
     clock.advance(60)
     here.service.tick()
@@ -324,7 +324,7 @@ def test_a_node_that_does_not_tick_takes_what_the_one_that_ticks_has_no_slot_for
 ):
     one, two = world(), world()
     one.settings = two.settings = Settings(interval=0, max_parallel=1)
-    slow = [add_query(f"slow {n}", query=FOREVER, cron_schedule="@yearly", timeout=60) for n in range(4)]
+    slow = [add_query(f"slow {n}", query=FOREVER, cron_schedule="@yearly", timeout=300) for n in range(4)]
     for query in slow:
         make_due(query)
     two.service.start()
@@ -342,7 +342,7 @@ def test_a_node_that_does_not_tick_takes_what_the_one_that_ticks_has_no_slot_for
 def test_what_waits_when_the_service_stops_is_given_back_unspoilt(world, add_query, clock, histories):
     here = world()
     here.settings = Settings(interval=0, max_parallel=1)
-    add_query("first", query=FOREVER, timeout=60)
+    add_query("first", query=FOREVER, timeout=300)
     second = add_query("second", query="SELECT 1")
     clock.advance(60)
     here.service.tick()

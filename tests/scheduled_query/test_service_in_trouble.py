@@ -157,7 +157,7 @@ def test_a_store_that_could_not_be_asked_is_asked_again_soon(world, add_query, m
 
 
 def test_a_node_stays_alive_while_the_engine_waits_for_its_last_runs(world, add_query, store, clock):
-    here, query = world(), add_query(query=FOREVER, timeout=60)
+    here, query = world(), add_query(query=FOREVER, timeout=300)
     here.service._leases = True
     here.service.run_now(query.id, "ada", 0)
     here.wait_until_begun()
@@ -171,7 +171,7 @@ def test_a_node_stays_alive_while_the_engine_waits_for_its_last_runs(world, add_
 
 
 def test_the_pulse_goes_on_after_the_store_was_away(world, add_query, monkeypatch, caplog):
-    here, query = world(), add_query(query=FOREVER, timeout=60)
+    here, query = world(), add_query(query=FOREVER, timeout=300)
     real, calls = here.service._claims.mine, []
 
     def away_at_first():
@@ -190,7 +190,7 @@ def test_the_pulse_goes_on_after_the_store_was_away(world, add_query, monkeypatc
 
 def test_a_run_that_another_node_took_over_is_stopped_here(world, add_query, make_due, store, histories):
     here, there = world(), world()
-    query = add_query(query=FOREVER, timeout=60)
+    query = add_query(query=FOREVER, timeout=300)
     make_due(query)
     here.service.tick()
     here.wait_until_begun()
@@ -204,7 +204,7 @@ def test_what_a_node_took_over_from_many_comes_back_unspoilt_when_it_stops(
     world, add_query, make_due, store, clock
 ):
     for number in range(40):
-        make_due(add_query(f"q{number}", query=FOREVER, timeout=60))
+        make_due(add_query(f"q{number}", query=FOREVER, timeout=300))
     Claims(store, clock, "dead").claim_batch(40, "UTC")
     with store.begin() as connection:
         connection.execute(sa.update(tables.runs).values(lease_until=clock.now() - timedelta(minutes=1)))
@@ -233,7 +233,7 @@ def test_a_query_that_does_not_listen_is_ended_soon_after_its_cancel(world, add_
 def test_run_now_finds_a_worker_though_every_source_is_busy(world, add_query, add_source, make_due):
     here = world()
     here.settings = Settings(interval=30)
-    slow = [add_query(f"q{n}", add_source(f"s{n}"), query=FOREVER, timeout=60) for n in range(9)]
+    slow = [add_query(f"q{n}", add_source(f"s{n}"), query=FOREVER, timeout=300) for n in range(9)]
     for query in slow:
         make_due(query)
     here.service.tick()
@@ -250,7 +250,7 @@ def test_run_now_finds_a_worker_though_every_source_is_busy(world, add_query, ad
 def test_cancel_of_what_waits_is_recorded_once_and_at_once(world, add_query, make_due, histories):
     here = world()
     here.settings = Settings(interval=0, max_parallel=1)
-    slow, waiting = add_query("slow", query=FOREVER, timeout=60), add_query("waiting")
+    slow, waiting = add_query("slow", query=FOREVER, timeout=300), add_query("waiting")
     make_due(slow, 2)
     make_due(waiting, 1)
     here.service.tick()
@@ -306,7 +306,7 @@ def test_what_is_due_on_a_full_disk_stays_due(world, store, add_query, make_due,
 def test_what_people_run_does_not_take_the_places_of_the_schedule(world, add_query, make_due):
     here = world()
     here.settings = Settings(interval=0, max_parallel=1)
-    by_hand = [add_query(f"slow {n}", query=FOREVER, timeout=60, enabled=False) for n in range(3)]
+    by_hand = [add_query(f"slow {n}", query=FOREVER, timeout=300, enabled=False) for n in range(3)]
     for query in by_hand:
         here.service.begin_now(query.id, "ada")
     for number in range(5):
@@ -357,7 +357,7 @@ def test_nothing_comes_to_its_end_while_somebody_looks_whether_all_is_at_rest(
 
 
 def test_a_cancel_at_the_very_beginning_of_an_execution_is_not_lost(world, add_query, histories, monkeypatch):
-    here, query = world(), add_query(query=FOREVER, timeout=60)
+    here, query = world(), add_query(query=FOREVER, timeout=300)
     real = here.service._executing._targets.target
 
     def cancel() -> bool:

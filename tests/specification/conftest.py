@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from scheduled_query.api.conftest import Service, quiet, run_service, service, service_on_both
-from service_world import until
+from service_world import is_settled, until
 
 __all__ = ["quiet", "run_service", "service", "service_on_both"]
 
@@ -21,7 +21,7 @@ def wait_s(service: Service) -> Callable[[float], None]:
     def wait(seconds: float) -> None:
         service.clock.advance(seconds)
         engine.run_due()
-        until(lambda: engine.wait_idle(1) and cycle.is_at_rest)
+        until(lambda: is_settled(engine, cycle))
 
     return wait
 

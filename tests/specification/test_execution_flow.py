@@ -44,7 +44,7 @@ def test_step_3_the_text_is_checked_against_the_forbidden_keywords(service, next
 
 
 def test_step_4_the_query_is_executed_and_its_duration_measured(service):
-    made = service.create(FOREVER, timeout=60)
+    made = service.create(FOREVER, timeout=300)
     service.editor.post(f"/api/run-now/{made['id']}?wait=0")
     until(lambda: any(runner.is_busy for runner in service.parts.executor.runners()))
     service.clock.advance(1.234)

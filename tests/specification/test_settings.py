@@ -86,7 +86,7 @@ def mailbox() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     server = http.server.HTTPServer(("127.0.0.1", 0), Mailbox)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    yield f"json://127.0.0.1:{server.server_port}/", Mailbox.received
+    yield f"json://127.0.0.1:{server.server_port}/?cto=60&rto=60", Mailbox.received
     server.shutdown()
     thread.join()
     server.server_close()

@@ -25,7 +25,7 @@ def flash_of(answer) -> dict[str, str]:
 @pytest.fixture
 def endless(service):
     """A query that runs until somebody stops it, or deletes it at the end."""
-    made = service.create(FOREVER, timeout=120)
+    made = service.create(FOREVER, timeout=300)
     yield made
     service.editor.delete(f"/api/scheduled-queries/{made['id']}")
 
@@ -254,7 +254,7 @@ def test_cancel_answers_202_and_409_when_nothing_runs(service, endless):
 
 
 def test_deleting_a_query_stops_its_run(service):
-    made = service.create(FOREVER, timeout=120)
+    made = service.create(FOREVER, timeout=300)
     service.editor.post(f"/api/run-now/{made['id']}", params={"wait": 0})
     promise = service.parts.service.begin_now(made["id"], "test").promise
     assert service.editor.delete(f"/api/scheduled-queries/{made['id']}").status_code == 204

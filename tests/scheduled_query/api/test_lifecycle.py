@@ -55,7 +55,7 @@ def own_threads(others) -> Callable[[], list[str]]:
 
 def test_what_ran_when_it_was_switched_off_runs_when_it_is_on_again(service, own_threads, monkeypatch):
     monkeypatch.setattr("plugbay_scheduled_query.plugin.UNLOAD_GRACE_S", 0.1)
-    slow, quick = service.create(FOREVER, timeout=60)["id"], service.create()["id"]
+    slow, quick = service.create(FOREVER, timeout=300)["id"], service.create()["id"]
     with service.settings(interval=0):
         make_due(service, slow)
         service.parts.service.tick()

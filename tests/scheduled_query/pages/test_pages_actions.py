@@ -49,7 +49,7 @@ def test_run_now_of_a_failing_query_says_why(service: Service):
 
 
 def test_run_now_of_a_slow_query_goes_on_and_can_be_cancelled(service: Service):
-    made = service.create(FOREVER, timeout=60)
+    made = service.create(FOREVER, timeout=300)
     answer = service.editor.post(f"/scheduled_query/run/{made['id']}", headers=HTMX)
     assert toast(answer) == {"text": f"“{made['name']}” is running.", "level": "info"}
     assert "Cancel" in read(answer.text).text
