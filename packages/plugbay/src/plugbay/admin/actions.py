@@ -42,7 +42,7 @@ def action_router(site: AdminSite) -> APIRouter:
     def restarting(request: Request, told: str, force: bool = False) -> Response:
         host.restarter.request(force)
         answer = site.back(request, FlashMessage(told, "info"))
-        answer.background = BackgroundTask(host.restarter.stop)  # no sooner: a forced stop waits for no answer
+        answer.background = BackgroundTask(host.restarter.stop)  # a forced stop waits for no answer
         return answer
 
     @router.post("/restart")
