@@ -70,4 +70,13 @@ def database(server_url: str) -> Iterator[str]:
         connection.execute(f"CREATE DATABASE {name}")
     yield url.set(database=name).render_as_string(hide_password=False)
     with psycopg.connect(plain, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        _drop(connection, name)
+
+
+def _drop(connection: "psycopg.Connection[Any]", name: str) -> None:
+    """The server waits for 5 s until those whom it ends are gone; on a busy machine they may take longer."""
+    for _ in range(24):
+        with contextlib.suppress(psycopg.errors.ObjectInUse):
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+            return
+    raise AssertionError(f"{name} is still in use")

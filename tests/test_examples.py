@@ -60,7 +60,7 @@ def test_the_monitored_shop_is_watched_and_cannot_be_changed(load):
         }
         made = client.post("/api/scheduled-queries", json=query)
         assert made.status_code == 201
-        ran = client.post(f"/api/run-now/{made.json()['id']}", params={"wait": 30}).json()
+        ran = client.post(f"/api/run-now/{made.json()['id']}", params={"wait": 60}).json()
         assert (ran["status"], ran["execution"]["result"]) == ("success", "[[1,12.5]]")
         harmful = client.post(
             "/api/scheduled-queries", json=query | {"query": "INSERT INTO orders VALUES (2, 1)"}

@@ -44,5 +44,6 @@ def test_an_exception_brings_its_traceback(caplog: pytest.LogCaptureFixture):
         raise ValueError("broken")
     except ValueError:
         get_logger("loud").exception("failed", step=3)
-    assert caplog.records[0].getMessage() == "failed step=3"
+    [record] = [record for record in caplog.records if record.name == "loud"]
+    assert record.getMessage() == "failed step=3"
     assert "ValueError: broken" in caplog.text

@@ -66,16 +66,21 @@ def test_a_server_that_stops_hands_back_what_waits_and_ends_what_runs(
     host: Plugbay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("plugbay.host.STOP_GRACE_S", 0.0)
-    engine, work, back = engine_of(host), Stoppable(), []
-    engine.handle(owner="shop", name="work", call=work, returned=lambda job: back.append(job.payload))
-    with opened_at_last(work):
+    engine, works, back = engine_of(host), [Stoppable() for _ in range(20)], []
+    engine.handle(
+        owner="shop",
+        name="work",
+        call=lambda job: works[job.payload["n"]](job),
+        returned=lambda job: back.append(job.payload),
+    )
+    with opened_at_last(*works):
         with TestClient(host.app):
             engine.submit_many("shop", "work", [{"n": n} for n in range(20)])
-            for _ in range(16):
+            for work in works[:16]:
                 work.wait_begun()
             host.stop(0)
 
-        assert set(work.reasons) == {"the engine stops"}
+        assert [work.reasons for work in works] == [["the engine stops"]] * 16 + [[]] * 4
         assert back == [{"n": n} for n in range(16, 20)]
 
 
