@@ -24,6 +24,13 @@ MIGRATIONS = Path(tables.__file__).parent / "migrations"
 YEARLY = "0 0 1 1 *"
 
 
+@pytest.fixture(autouse=True)
+def patient_stores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many hands at one store wait for each other longer on a machine that does much else."""
+    for dialect in ("sqlite", "postgresql"):
+        monkeypatch.setattr(f"plugbay.store.{dialect}.WAIT_S", 120)
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """An empty store of the service, once on each database."""

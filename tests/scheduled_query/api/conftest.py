@@ -137,11 +137,13 @@ def running_service(folder: Path, clock: FakeClock | None = None, **config: Any)
 
 @pytest.fixture(scope="module")
 def quiet() -> Iterator[None]:
-    """No variable of the machine counts, and passwords cost little."""
+    """No variable of the machine counts, passwords cost little, and a store may take its time."""
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith(PLUGINS)]:
             patch.delenv(name)
         patch.setattr(Passwords, "costs", Costs(passes=1, memory_kib=64, lanes=1))
+        for dialect in ("sqlite", "postgresql"):
+            patch.setattr(f"plugbay.store.{dialect}.WAIT_S", 120)
         yield
 
 
