@@ -369,6 +369,23 @@ def test_a_chart_shows_any_values_and_tells_its_marks_apart(
     assert marks in " ".join(drawn["marks"])
 
 
+def test_bars_stand_on_each_other_and_are_told_apart(gallery: Page):
+    chart = gallery.locator("#bars ui-chart")
+    expect(chart.locator("canvas")).to_be_visible()
+    drawn, told = chart.evaluate(
+        """async (chart) => {
+            const series = [{ label: "good", values: [5, 0] }, { label: "failed", values: [2, 3] }];
+            chart.dataset.chart = JSON.stringify({ t: [1794744000, 1794747600], kind: "bars", series });
+            await new Promise(requestAnimationFrame);
+            chart.plot.setLegend({ idx: 0 });
+            const cells = [...chart.querySelectorAll(".u-value")];
+            return [chart.plot.data.slice(1), cells.map((cell) => cell.textContent)];
+        }"""
+    )
+    assert drawn == [[7, None], [2, 3]]
+    assert told[1:] == ["5", "2"]
+
+
 def test_without_javascript_everything_is_still_there(opened: Callable[..., Page]):
     page = opened(java_script_enabled=False)
     expect(page.locator("ui-chart svg").first).to_be_visible()

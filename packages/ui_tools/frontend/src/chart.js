@@ -65,7 +65,9 @@ class Chart extends HTMLElement {
   }
 
   columns() {
-    return [this.data.t, ...this.data.series.map(({ values }) => values)];
+    const { t, series, kind } = this.data;
+    const values = series.map((one) => one.values);
+    return [t, ...(kind === "bars" ? stacked(values) : values)];
   }
 
   options() {
@@ -96,10 +98,18 @@ class Chart extends HTMLElement {
     return {
       label, stroke: colour, width: bars ? 0 : 2, points: { show: false },
       paths: bars ? uPlot.paths.bars({ size: [0.6, 18], radius: 0.2 }) : uPlot.paths.spline(),
-      value: (plot, value, i, at) => (at == null ? "" : value == null ? "–" : exact.format(value) + suffix), // no words while nobody points
+      value: (plot, height, i, at) => { // no words while nobody points
+        const value = at == null ? "" : this.data.series[i - 1].values[at];
+        return value === "" ? "" : value == null ? "–" : exact.format(value) + suffix;
+      },
       fill: bars ? colour : fill ? (plot) => gradient(plot, colour) : undefined,
     };
   }
+}
+
+// bars of several series stand on each other: each is drawn as high as with those after it, which come in front
+function stacked(values) {
+  return values.map((own, i) => own.map((value, at) => (value ? values.slice(i).reduce((sum, one) => sum + (one[at] ?? 0), 0) : null)));
 }
 
 // the first and the last bar are as wide as the others

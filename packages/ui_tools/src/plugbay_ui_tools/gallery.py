@@ -17,7 +17,7 @@ EXAMPLES = {
     "pagination": ("Pagination", "Keeps the other parameters of the address."),
     "filters": ("Filter bar", "A plain form above a list; choices and dates apply at once."),
     "chart": ("Chart", "A time series; drag to zoom, double click to go back."),
-    "bars": ("Bar chart", "The same, as bars."),
+    "bars": ("Bar chart", "The same, as bars; those of several series stand on each other."),
     "sparkline": ("Sparkline", "Drawn on the server, for a cell of a table."),
     "times": ("Times", "Relative times stay current; hover for the exact one."),
     "formats": ("Numbers, bytes, durations", "Filters for everything that is counted or measured."),

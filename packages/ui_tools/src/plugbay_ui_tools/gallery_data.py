@@ -28,6 +28,7 @@ def gallery_data(now: datetime) -> dict[str, Any]:
         "median": median,
         "p95": [round(value * 1.35 + 16 + noise.random() * 10) for value in median],
         "days": [start - (28 - index) * 86_400 for index in range(28)],
+        "failed_runs": [round(noise.random() ** 6 * 600) for _ in range(28)],
         "runs": [round(1900 + noise.random() * 380 - (900 if index % 7 > 4 else 0)) for index in range(28)],
         "users": [1180 + round(90 * math.sin(index / 4)) + noise.randint(0, 40) for index in range(29)]
         + [1284],

@@ -79,20 +79,14 @@ def calendar(days: Days, today: date) -> Calendar:
 
 
 def activity_chart(by_status: Mapping[str, Mapping[datetime, int]], starts: Sequence[int]) -> Chart:
-    """Executions over time; failures stand in front of all, timeouts in front of both."""
+    """Executions over time: how many ended how from each of these moments to the next."""
     counts = {name: {int(at.timestamp()): n for at, n in found.items()} for name, found in by_status.items()}
 
-    def stacked(*names: str) -> list[int]:
-        return [sum(counts.get(name, {}).get(start, 0) for name in names) for start in starts]
+    def series(status: Status) -> dict[str, Any]:
+        values = [counts.get(status.value, {}).get(start, 0) for start in starts]
+        return {"label": status.value, "tone": TONES[status], "values": values}
 
-    return {
-        "t": list(starts),
-        "series": [
-            {"label": "executions", "values": stacked("success", "failed", "timeout")},
-            {"label": "failed or timed out", "tone": "red", "values": stacked("failed", "timeout")},
-            {"label": "timed out", "tone": "orange", "values": stacked("timeout")},
-        ],
-    }
+    return {"t": list(starts), "series": [series(status) for status in Status]}
 
 
 def _bars(points: Sequence[Point], status: Status, cut: int) -> dict[str, Any]:
