@@ -86,6 +86,13 @@ def test_a_command_in_the_wrong_folder_says_that_it_makes_a_store_of_its_own(tmp
     assert "no store" not in again.stderr
 
 
+@pytest.mark.parametrize("command", ["plugins", "check"])
+def test_looking_at_plugins_in_the_wrong_folder_says_so_too(tmp_path: Path, command: str):
+    first = plugbay(tmp_path, command)
+    assert f"There was no store at {tmp_path / 'data/plugbay.db'}" in first.stderr
+    assert "no store" not in plugbay(tmp_path, command).stderr
+
+
 @pytest.mark.parametrize("text", ["", "\n"])
 def test_a_user_without_a_password_is_not_added(tmp_path: Path, text: str):
     refused = plugbay(tmp_path, "user", "add", "eddie", "--role", "admin", text=text)

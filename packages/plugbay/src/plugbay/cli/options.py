@@ -44,7 +44,7 @@ def opened_store(data_dir: Path | None) -> Iterator["Store"]:
 
 @contextmanager
 def opened_host(data_dir: Path | None) -> Iterator["Plugbay"]:
-    """The host with all its plugins, loaded as `serve` would and not served: for the commands of plugins."""
+    """The host with all its plugins, loaded as `serve` would and not served; what they started is stopped."""
     from plugbay.application import create_app
 
     config = config_with(data_dir)
@@ -53,8 +53,7 @@ def opened_host(data_dir: Path | None) -> Iterator["Plugbay"]:
     try:
         yield host
     finally:
-        host.modules.unload_all()
-        host.store.close()
+        host.stop(grace_s=0)  # a plugin's thread must not hold up the command
 
 
 def _tell_of_a_new_store(config: "HostConfig") -> None:

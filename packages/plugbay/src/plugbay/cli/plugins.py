@@ -1,13 +1,11 @@
 """`plugbay plugins`, `plugbay plugin new` and `plugbay check`: what is found, and whether it works."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from plugbay.cli.options import config_with, data_dir_option
+from plugbay.cli.options import data_dir_option, opened_host
 
 if TYPE_CHECKING:
     from plugbay.host import Plugbay
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 @data_dir_option
 def plugins(data_dir: Path | None) -> None:
     """List the plugins that are found, with version and state."""
-    with _loaded_host(data_dir) as host:
+    with opened_host(data_dir) as host:
         for found in host.modules.all():
             click.echo(f"{found.name:<24} {found.version:<10} {found.state:<9} {found.reason}".rstrip())
 
@@ -26,7 +24,7 @@ def plugins(data_dir: Path | None) -> None:
 @data_dir_option
 def check(data_dir: Path | None) -> None:
     """Load everything as `serve` would, without serving; exit 1 if a plugin is not in order."""
-    with _loaded_host(data_dir) as host:
+    with opened_host(data_dir) as host:
         click.echo(f"store      {host.store.dialect}, reachable")
         broken = [plugin for plugin in host.modules.all() if plugin.state in ("failed", "refused")]
         for found in host.modules.all():
@@ -65,15 +63,3 @@ def _misspelt(host: "Plugbay") -> dict[str, str]:
     }
     fields = {name: type(values).model_fields for name, values in settings.items() if values}
     return misspelt(host.environment, fields)
-
-
-@contextmanager
-def _loaded_host(data_dir: Path | None) -> Iterator["Plugbay"]:
-    """Everything loaded, and stopped at the end: a plugin's thread must not hold up the command."""
-    from plugbay.application import create_app
-
-    host: Plugbay = create_app(config=config_with(data_dir)).state.plugbay
-    try:
-        yield host
-    finally:
-        host.stop(grace_s=0)
