@@ -131,3 +131,15 @@ def test_scheduled_query_brings_its_scripts(look: Look):
 def test_a_wheel_announces_its_plugin_and_commands(look: Look, name: str, entries: list[str]):
     announced = look(name).info("entry_points.txt")
     assert [entry for entry in entries if entry not in announced] == []
+
+
+def test_ui_tools_away_from_the_host_is_built_with_the_assets_it_has(tmp_path: Path):
+    alone = copy_of_packages(tmp_path) / "ui_tools"
+    shutil.rmtree(alone.parent / "plugbay")
+    assert build(alone, tmp_path / "with").returncode == 0
+
+    shutil.rmtree(alone / "src/plugbay_ui_tools/static/dist")
+    done = build(alone, tmp_path / "without")
+    assert done.returncode == 1
+    assert "The browser assets are not built" in done.stderr
+    assert not list(tmp_path.glob("without/*.whl"))
