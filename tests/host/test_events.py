@@ -1,10 +1,11 @@
 import logging
 import queue
 import threading
+from functools import partial
 
 import pytest
 from plugbay import Event, EventBus
-from plugbay.errors import ReservedEvent
+from plugbay.errors import AsyncListener, ReservedEvent
 
 
 def test_listeners_hear_the_name_and_the_data_in_the_order_of_their_coming():
@@ -36,6 +37,23 @@ def test_a_listener_that_exits_does_not_end_the_process():
 
     bus.on("order.placed", leave)
     bus.emit("order.placed")
+
+
+async def listen(event: Event) -> None: ...
+
+
+class Listens:
+    async def __call__(self, event: Event) -> None: ...
+
+    async def method(self, event: Event) -> None: ...
+
+
+@pytest.mark.parametrize("listener", [listen, Listens(), Listens().method, partial(listen)])
+def test_an_async_listener_which_would_never_run_is_refused(listener):
+    bus = EventBus()
+    with pytest.raises(AsyncListener, match=r"The listener to 'order\.placed' is an async def"):
+        bus.on("order.placed", listener, owner="hasty")
+    assert bus.of_owner("hasty") == []
 
 
 @pytest.mark.parametrize("name", ["plugbay.ready", "plugbay.anything"])

@@ -32,6 +32,10 @@ class ReservedEvent(PlugbayError):
     """The event {name!r} belongs to the host: only the host emits events that begin with 'plugbay.'."""
 
 
+class AsyncListener(PlugbayError):
+    """The listener to {name!r} is an async def, which nobody would wait for: use def."""
+
+
 class StoreError(PlugbayError):
     """The store cannot be used."""
 

@@ -1,5 +1,6 @@
 """The event bus: who listens to what, by owner."""
 
+import inspect
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from plugbay.bounded import ends_within
-from plugbay.errors import ReservedEvent
+from plugbay.errors import AsyncListener, ReservedEvent
 from plugbay.logs import get_logger
 
 RESERVED = "plugbay."
@@ -43,6 +44,8 @@ class EventBus:
 
     def on(self, name: str, listener: Listener, owner: str = "application") -> None:
         """Calls `listener` on each event of that name; for `plugbay.ready`, also if it is already past."""
+        if inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(type(listener).__call__):
+            raise AsyncListener(name=name)
         subscription = Subscription(name, listener, owner)
         with self._lock:
             self._subscriptions = (*self._subscriptions, subscription)
