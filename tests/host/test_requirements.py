@@ -1,5 +1,7 @@
 import sys
 import threading
+import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,8 @@ from packaging.requirements import Requirement
 from plugbay import requirements
 from plugbay.private_files import file_lock
 from plugbay.requirements import InstallFailed, RequirementRefused, declared, install, missing
+
+UV = Path(sys.executable).with_name("uv")
 
 
 def write(folder: Path, text: str) -> Path:
@@ -63,6 +67,46 @@ def test_a_failing_installer_is_a_named_failure(monkeypatch: pytest.MonkeyPatch)
     code = "import sys; print('ERROR: no such thing'); sys.exit(1)"
     monkeypatch.setattr(requirements, "_pip_command", lambda needs: [sys.executable, "-c", code])
     with pytest.raises(InstallFailed, match="Installing left-pad failed: no such thing"):
+        install([Requirement("left-pad")])
+
+
+def write_wheel(folder: Path) -> None:
+    parts = {
+        "left_pad.py": "",
+        "left_pad-1.dist-info/METADATA": "Metadata-Version: 2.1\nName: left-pad\nVersion: 1\n",
+        "left_pad-1.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "left_pad-1.dist-info/RECORD": "",
+    }
+    with zipfile.ZipFile(folder / "left_pad-1-py3-none-any.whl", "w") as wheel:
+        for name, text in parts.items():
+            wheel.writestr(name, text)
+
+
+@pytest.fixture
+def without_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Another environment, made without pip, as if it were ours."""
+    venv.create(tmp_path / "bare", with_pip=False)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "bare"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bare/bin/python"))
+    monkeypatch.setattr(requirements, "find_spec", lambda name: None)
+    return tmp_path / "bare"
+
+
+@pytest.mark.skipif(not UV.exists(), reason="uv is not installed beside this Python")
+def test_without_pip_uv_installs_into_this_environment(
+    without_pip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    write_wheel(tmp_path)
+    variables = {"PATH": UV.parent, "UV_OFFLINE": 1, "UV_NO_INDEX": 1, "UV_FIND_LINKS": tmp_path}
+    for name, value in variables.items():
+        monkeypatch.setenv(name, str(value))
+    assert "left-pad==1" in install([Requirement("left-pad>=1")])
+    assert list(without_pip.glob("lib/*/site-packages/left_pad.py"))
+
+
+def test_without_pip_and_uv_the_way_to_pip_is_told(without_pip: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(InstallFailed, match=f"has no pip.*: run {without_pip}/bin/python -m ensurepip"):
         install([Requirement("left-pad")])
 
 

@@ -2,11 +2,13 @@
 
 import importlib
 import re
+import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -48,7 +50,7 @@ def missing(requirements: Iterable[Requirement]) -> list[Requirement]:
 
 
 def install(requirements: list[Requirement], on_line: Callable[[str], None] | None = None) -> str:
-    """Installs them with pip, one plugin at a time; returns the output, passing on each line as it comes."""
+    """Installs them, one plugin at a time; returns the output, passing on each line as it comes."""
     names = ", ".join(map(str, requirements))
     with _one_at_a_time, file_lock(Path(sys.prefix)):  # the servers of this Python take turns
         log.info("installing_requirements", requirements=names)
@@ -99,16 +101,14 @@ def _is_installed(requirement: Requirement) -> bool:
 
 
 def _pip_command(requirements: list[str]) -> list[str]:
-    return [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--disable-pip-version-check",
-        "--no-input",
-        "--",
-        *requirements,
-    ]
+    """Of pip or, in an environment without it, as uv makes them, of uv."""
+    if find_spec("pip"):
+        pip = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+        return [*pip, "--", *requirements]
+    if uv := shutil.which("uv"):
+        return [uv, "pip", "install", "--python", sys.executable, "--", *requirements]
+    reason = f"this Python has no pip, and there is no uv: run {sys.executable} -m ensurepip"
+    raise InstallFailed(names=", ".join(requirements), reason=reason)
 
 
 def _read_lines(process: "subprocess.Popen[str]", on_line: Callable[[str], None]) -> str:
