@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from plugbay import BaseModule, InvalidConfig
-from plugbay.errors import UnknownPlugin
+from plugbay.errors import StoreUnavailable, UnknownPlugin
 
 PLUGIN = "from plugbay import BaseModule\nclass X(BaseModule):\n    {field}\n    def on_load(self): pass\n"
 STATES_OF_THE_BROKEN = {
@@ -237,6 +237,56 @@ def test_reload_forgets_what_is_gone(make_host, tmp_path: Path):
     host.reload()
     with pytest.raises(UnknownPlugin, match="no plugin named 'polite'"):
         host.modules.get("polite")
+
+
+@pytest.mark.parametrize("question", ["name_of", "switches"])
+def test_a_reload_while_the_store_is_away_takes_no_plugin_out_of_service(
+    make_host, client_of, monkeypatch: pytest.MonkeyPatch, question: str
+):
+    host = make_host("good")
+    module = host.get_module("greeter")
+
+    def away(*_: object) -> None:
+        raise StoreUnavailable(where="there", reason="away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(host.records, question, away)
+        with pytest.raises(StoreUnavailable):
+            host.reload()
+    assert host.get_module("greeter") is module
+    assert client_of(host).post("/greeter/ping").status_code == 200
+    assert host.reload() == {"greeter": "loaded", "polite": "loaded"}
+
+
+def test_a_store_that_goes_away_in_the_midst_of_a_reload_costs_only_the_plugin_that_asked(
+    make_host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    host = make_host("good")
+    (tmp_path / "plugins/folder").mkdir()
+    (tmp_path / "plugins/folder/plugin.py").write_text(PLUGIN.format(field='module_name = "itself"'))
+    ask = host.records.is_enabled
+
+    def answered(name: str) -> bool:
+        if name == "itself":
+            raise StoreUnavailable(where="there", reason="away")
+        return ask(name)
+
+    monkeypatch.setattr(host.records, "is_enabled", answered)
+    assert host.reload() == {"greeter": "loaded", "polite": "loaded", "itself": "failed"}
+    assert "does not answer" in host.modules.get("itself").reason
+
+
+def test_reload_looks_again_in_every_folder_that_was_ever_named(
+    make_host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    shutil.copytree(Path(__file__).parents[1] / "plugins/broken/fine", tmp_path / "more/fine")
+    host = make_host("good")
+    monkeypatch.chdir(tmp_path)
+    for folder in ("more", "more", "plugins"):
+        host.modules.discover_plugins(folder, "plugin")
+    monkeypatch.chdir("/")
+    assert host.reload() == {"fine": "loaded", "greeter": "loaded", "polite": "loaded"}
+    assert [plugin.name for plugin in host.modules.all()] == ["fine", "greeter", "polite"]
 
 
 def test_the_lifecycle_is_told_to_listeners(make_host):

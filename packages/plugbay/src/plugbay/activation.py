@@ -41,7 +41,7 @@ class Activation:
 
     def read_code(self, plugin: Plugin) -> None:
         """Imports the plugin's class, after its requirements."""
-        with self._contained(plugin, "import"):
+        with self.contained(plugin, "import"):
             self._meet_requirements(plugin)
             found = import_plugin(plugin.source)
             check_class(found)
@@ -49,7 +49,7 @@ class Activation:
 
     def load(self, plugin: Plugin) -> bool:
         """Settings, tables, `on_load`, contributions; on failure nothing of it remains."""
-        with self._contained(plugin, "on_load"):
+        with self.contained(plugin, "on_load"):
             assert plugin.module_class
             plugin.module, plugin.visits = plugin.module_class(), Visits()
             self.load_settings(plugin)
@@ -62,7 +62,7 @@ class Activation:
 
     def call_hook(self, plugin: Plugin, hook_name: str) -> bool:
         """Calls one hook with the host; a plugin whose hook fails is taken out of service."""
-        with self._contained(plugin, hook_name):
+        with self.contained(plugin, hook_name):
             getattr(plugin.module, hook_name)(self._host)
         return plugin.module is not None
 
@@ -196,7 +196,8 @@ class Activation:
         return left_behind
 
     @contextmanager
-    def _contained(self, plugin: Plugin, step: str) -> Iterator[None]:
+    def contained(self, plugin: Plugin, step: str) -> Iterator[None]:
+        """What goes wrong in this step is noted on the plugin, which is taken out of service."""
         try:
             yield
         except KeyboardInterrupt:

@@ -35,16 +35,21 @@ class ModuleManager:
         self._activation = Activation(host, routes)
         self._plugins: dict[str, Plugin] = {}
         self._doubles: list[Plugin] = []
+        self._more_folders: list[tuple[Path, Literal["plugin", "domain"]]] = []
         self.lock = threading.RLock()
         self._is_loading = False
 
     # the specified methods
 
     def discover_plugins(self, folder: str | Path, module_type: Literal["plugin", "domain"]) -> list[Plugin]:
-        """Finds the plugins of a folder; nothing is imported yet."""
+        """Finds the plugins of a folder, now and at each reload; nothing is imported yet."""
         if module_type not in ("plugin", "domain"):
             raise ValueError(f"module_type must be 'plugin' or 'domain', not {module_type!r}")
-        return [self._register(source) for source in find_in_folder(Path(folder), module_type)]
+        path = Path(folder).absolute()
+        found = [self._card(source) for source in find_in_folder(path, module_type)]
+        self._more_folders.append((path, module_type))
+        self._list(found)
+        return found
 
     def initialize_plugins_in_order(self) -> dict[str, str]:
         """Loads what is found and enabled, dependencies first; returns the state of every plugin by name."""
@@ -116,10 +121,7 @@ class ModuleManager:
 
     def discover_all(self, path_plugins: Path, path_modules: Path) -> None:
         """Looks in both folders and at the installed packages; the first of a name wins."""
-        self.discover_plugins(path_plugins, "plugin")
-        self.discover_plugins(path_modules, "domain")
-        for source in find_installed():
-            self._register(source)
+        self._list(self._find_all(path_plugins, path_modules))
 
     def enable(self, name: str) -> Plugin:
         """Loads a disabled plugin, and those that were refused for want of it."""
@@ -156,9 +158,10 @@ class ModuleManager:
         with self.lock:
             if self._is_loading:  # a hook asks for it: each reload would bring the next
                 raise PluginRefused(reason="plugins cannot be reloaded while they are being loaded")
+            found = self._find_all(path_plugins, path_modules)  # a store that is away takes nobody out
             self.unload_all()
             self._plugins, self._doubles = {}, []
-            self.discover_all(path_plugins, path_modules)
+            self._list(found)
             return self.initialize_plugins_in_order()
 
     def unload_all(self) -> None:
@@ -238,11 +241,28 @@ class ModuleManager:
         finally:
             self._is_loading = outer
 
-    def _register(self, source: PluginSource) -> Plugin:
+    def _find_all(self, path_plugins: Path, path_modules: Path) -> list[Plugin]:
+        """Looks everywhere; the same place is found once."""
+        sources = [*find_in_folder(path_plugins, "plugin"), *find_in_folder(path_modules, "domain")]
+        sources += find_installed()
+        for folder, module_type in self._more_folders:
+            sources += find_in_folder(folder, module_type)
+        return [self._card(source) for source in dict.fromkeys(sources)]
+
+    def _card(self, source: PluginSource) -> Plugin:
+        """The plugin as the store knows it."""
         plugin = Plugin(source, self._host.records.name_of(source.place) or source.name)
-        self._has_valid_place(plugin)
-        self._take_name(plugin, plugin.name)
+        self._heed_switch(plugin)
         return plugin
+
+    def _heed_switch(self, plugin: Plugin) -> None:
+        if plugin.state is PluginState.FOUND and not self._host.records.is_enabled(plugin.name):
+            plugin.settle(PluginState.DISABLED)
+
+    def _list(self, plugins: Collection[Plugin]) -> None:
+        for plugin in plugins:
+            self._has_valid_place(plugin)
+            self._take_name(plugin, plugin.name)
 
     def _has_valid_place(self, plugin: Plugin) -> bool:
         """Refuses a plugin whose folder or entry point has a name that no plugin can have."""
@@ -261,8 +281,6 @@ class ModuleManager:
             self._doubles.append(plugin)
             return
         self._plugins = {**self._plugins, name: plugin}  # a new one: pages under way read the old one
-        if plugin.state is PluginState.FOUND and not self._host.records.is_enabled(name):
-            plugin.settle(PluginState.DISABLED)
 
     def _let_follow(self, name: str) -> None:
         """The next plugin of a name that became free is in its place, as it would be after a restart."""
@@ -271,6 +289,7 @@ class ModuleManager:
             self._doubles = [plugin for plugin in self._doubles if plugin is not heir]
             heir.settle(PluginState.FOUND)
             self._take_name(heir, name)
+            self._heed_switch(heir)
             self.initialize_plugins_in_order()
 
     def _read_code(self, plugin: Plugin) -> None:
@@ -279,10 +298,12 @@ class ModuleManager:
         name = plugin.module_class.module_name if plugin.module_class else None
         if not name or plugin.state is not PluginState.FOUND or name == plugin.name:
             return
-        if is_valid_name(name):
-            self._take_name(plugin, name)
-        else:
+        if not is_valid_name(name):
             self._activation.refuse(plugin, f"its module_name is {name!r}: {NAME_RULE}")
+            return
+        self._take_name(plugin, name)
+        with self._activation.contained(plugin, "import"):
+            self._heed_switch(plugin)
 
     def _in_load_order(self) -> list[Plugin]:
         """Those that can be loaded now; the others are refused with the reason."""
