@@ -264,6 +264,54 @@ class TestStopping:
         assert len(seen) == 1
 
 
+class TestWhenAllTaskWorkersAreBusy:
+    @pytest.fixture
+    def engine(self, world: EmbeddedWorld) -> EmbeddedEngine:
+        world.engines.append(EmbeddedEngine(world.clock, world.claims, task_workers=2))
+        world.engines[-1].start()
+        world.settle()
+        return world.engines[-1]
+
+    def test_ticks_that_wait_for_too_long_are_a_problem_until_they_begin(
+        self, world: EmbeddedWorld, engine: EmbeddedEngine
+    ) -> None:
+        hung = Gate()
+        engine.every(owner="shop", name="task", seconds=60, call=lambda job: None)
+        for name in ("first", "second"):
+            engine.every(owner="shop", name=name, seconds=3600, call=hung)
+        with opened_at_last(hung):
+            for name in ("first", "second"):
+                engine.run_task("shop", name)
+                hung.wait_begun()
+            world.clock.advance(60)
+            world.ring()
+            world.clock.advance(89)
+            assert engine.problem() is None
+            world.clock.advance(1)
+            assert engine.problem() == "all task workers are busy: no tick could begin for 90 s"
+        world.settle()
+
+        assert engine.problem() is None
+        assert task_of(engine).runs == 1
+
+    def test_one_free_thread_is_enough_for_ticks_to_begin(
+        self, world: EmbeddedWorld, engine: EmbeddedEngine
+    ) -> None:
+        hung, ticks = Gate(), threading.Semaphore(0)
+        engine.every(owner="shop", name="task", seconds=60, call=lambda job: ticks.release())
+        engine.every(owner="shop", name="hung", seconds=3600, call=hung)
+        with opened_at_last(hung):
+            engine.run_task("shop", "hung")
+            hung.wait_begun()
+            for _ in range(3):
+                world.clock.advance(60)
+                world.ring()
+                assert ticks.acquire(timeout=PATIENCE_S)
+                wait_until(lambda: not task_of(engine).running)
+
+            assert engine.problem() is None
+
+
 class TestByTheMachinesClock:
     """The thread that watches the clock, at work."""
 
@@ -295,11 +343,11 @@ class TestByTheMachinesClock:
         engine.every(owner="shop", name="task", seconds=1, call=lambda job: ticked.release())
 
         assert ticked.acquire(timeout=PATIENCE_S)
-        assert engine.is_ticking()
+        assert engine.problem() is None
 
     def test_an_engine_that_is_stopped_is_not_ticking(self, engine: EmbeddedEngine) -> None:
         engine.stop(0)
-        assert not engine.is_ticking()
+        assert engine.problem() == "the engine is not ticking"
 
     def test_the_watch_goes_on_after_a_fault(
         self, engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

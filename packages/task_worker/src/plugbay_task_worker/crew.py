@@ -102,6 +102,10 @@ class Crew:
     def queued(self) -> int:
         return len(self._waiting)
 
+    def waiting(self) -> list[Job]:
+        with self._came:
+            return list(self._waiting.values())
+
     def running(self, owner: str | None = None) -> list[Job]:
         """What is at work, but for the caller's own job."""
         with self._came:

@@ -149,9 +149,9 @@ class EmbeddedEngine:
             self._ticker.resize(task_workers)
             self._ledger.keep(recent)
 
-    def is_ticking(self) -> bool:
-        """Whether somebody watches the clock."""
-        return self._ticker.is_ticking()
+    def problem(self) -> str | None:
+        """What keeps tasks from being called at their ticks, if anything does."""
+        return self._ticker.problem()
 
     @property
     def workers(self) -> int:

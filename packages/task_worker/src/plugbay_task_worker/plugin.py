@@ -40,7 +40,7 @@ class TaskWorker(BaseModule):
         self.engine = EmbeddedEngine(fast_pluggy.clock, StoreClaims(fast_pluggy.store))
         self._apply_settings()
         fast_pluggy.metrics.add("task_worker", lambda: exposition(self.engine.stats()))
-        fast_pluggy.health.add("task_worker", self._problem)
+        fast_pluggy.health.add("task_worker", self.engine.problem)
         listen = fast_pluggy.events.on
         listen("plugbay.settings_changed", self._when_settings_changed, owner="task_worker")
         listen("plugbay.plugin_unloaded", self._when_plugin_unloaded, owner="task_worker")
@@ -56,9 +56,6 @@ class TaskWorker(BaseModule):
         self.engine.resize(
             workers=settings.workers, task_workers=settings.task_workers, recent=settings.recent_jobs
         )
-
-    def _problem(self) -> str | None:
-        return None if self.engine.is_ticking() else "the engine is not ticking"
 
     def _when_settings_changed(self, event: Event) -> None:
         if event.data["name"] == "task_worker":

@@ -15,6 +15,7 @@ from plugbay_task_worker.timetable import Due, Timetable
 
 LONGEST_NAP_S = 5.0  # the clock may be set, and the machine may sleep: neither wakes a waiting thread
 CLAIM_AGAIN_S = 5.0  # after the store could not be asked
+HELD_UP_S = 90.0  # that a claim may wait for a thread: a tick of the shortest usual period is lost by then
 FORGET_AFTER_S = 30 * 86_400  # claims of tasks that nobody registers any more
 CLAIM, TIMER = 2, 1  # priorities over tasks, which have 0: what starts others comes first
 OURS = "task_worker"  # the owner of what the ticker puts in for itself
@@ -114,8 +115,15 @@ class Ticker:
         self._size = size
         self.crew.resize(size)
 
-    def is_ticking(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
+    def problem(self) -> str | None:
+        """What keeps tasks from being called at their ticks, if anything does."""
+        thread, now = self._thread, self._clock.now()
+        if not thread or not thread.is_alive():
+            return "the engine is not ticking"
+        claims = [job for job in self.crew.waiting() if job.priority == CLAIM]
+        if any((now - job.due_at).total_seconds() >= HELD_UP_S for job in claims):
+            return f"all task workers are busy: no tick could begin for {HELD_UP_S:.0f} s"
+        return None
 
     def timers(self) -> int:
         return len(self._timers)
