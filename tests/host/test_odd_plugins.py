@@ -127,20 +127,22 @@ def test_a_hook_that_only_some_modules_have_fails_no_others(make_host, write_plu
     assert set(states(host).values()) == {"loaded"}
 
 
-FAILS_THE_SECOND_TIME = """
-def after_setup_templates(self, fast_pluggy):
-    self.times = getattr(self, "times", 0) + 1
-    if self.times == 2:
-        raise RuntimeError("enough")
-"""
+def test_a_hook_for_templates_is_not_called_again_when_another_plugin_arrives(make_host, write_plugin):
+    write_plugin("odd", "times = 0\ndef after_setup_templates(self, fast_pluggy): self.times += 1")
+    host = make_host("good")
+    host.modules.disable("polite")
+    host.modules.enable("polite")
+    assert host.get_module("odd").times == 1
+    assert "shout" in host.templates.env.filters
 
 
 def test_a_plugin_that_fails_late_takes_its_dependents_and_templates_along(make_host, write_plugin):
-    folder = write_plugin("base", FAILS_THE_SECOND_TIME)
+    folder = write_plugin("base", "def on_tea_time(self, fast_pluggy): 1 / 0")
     (folder / "templates/base").mkdir(parents=True)
     write_plugin("leans", "depends_on = {'base': ''}")
     write_plugin("other")
     host = make_host()
+    host.modules.execute_all_module_hook("on_tea_time")
     host.modules.disable("other")
     host.modules.enable("other")
     assert states(host) == {"base": "failed", "leans": "refused", "other": "loaded"}

@@ -58,7 +58,7 @@ class ModuleManager:
                 if self._has_valid_place(plugin):
                     self._read_code(plugin)
             arrivals = [plugin for plugin in self._in_load_order() if self._load(plugin)]
-            self._set_up_templates()
+            self._set_up_templates(arrivals)
             self._complete(arrivals)
             return {plugin.name: plugin.state.value for plugin in self._plugins.values()}
 
@@ -326,9 +326,11 @@ class ModuleManager:
         absent = {p.name: p.state.as_predicate for p in self._plugins.values() if not p.is_loaded}
         return unmet(plugin.candidate, known, absent)
 
-    def _set_up_templates(self) -> None:
+    def _set_up_templates(self, arrivals: list[Plugin]) -> None:
         self._host.templates.set_loaders(self.get_template_loaders())
-        self.execute_all_module_hook("after_setup_templates")
+        for plugin in arrivals:  # what the others added is still there
+            if plugin.is_loaded:
+                self._activation.call_hook(plugin, "after_setup_templates")
         self._host.events.emit_lifecycle("templates_ready")
 
     def _complete(self, arrivals: list[Plugin]) -> None:
