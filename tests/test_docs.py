@@ -1,4 +1,4 @@
-"""The documentation keeps its promises: settings, routes, hooks, events, commands and options are all in it."""
+"""The documentation keeps its promises: settings, routes, hooks, events, commands, options are all in it."""
 
 import re
 from collections.abc import Iterator
