@@ -162,6 +162,23 @@ def test_keys_search_make_run_and_help(visit: Callable[..., Page], world: World)
     expect(page.get_by_role("heading", name="Edit query")).to_be_visible()
 
 
+def test_the_key_that_runs_a_query_leaves_one_that_runs_alone(visit: Callable[..., Page], world: World):
+    query = world.create("Run by a key and kept", SLOW, timeout=120)
+    page = visit(f"/scheduled_query/query/{query.id}")
+    page.keyboard.press("r")
+    cancel = page.get_by_role("button", name="Cancel")
+    expect(cancel).to_be_visible()
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.method))
+    page.keyboard.press("r")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+    assert "POST" not in sent
+    page.keyboard.press("Escape")
+    cancel.click()
+    expect(page.locator("#reason")).to_contain_text("cancelled by editor")
+
+
 def test_a_query_is_written_tried_and_made(visit: Callable[..., Page]):
     page = visit("/scheduled_query/create")
     page.get_by_label("Name").fill("Made in a browser")
