@@ -59,6 +59,20 @@ def test_the_page_of_a_query_shows_all_about_it(service: Service):
     assert "Documentation of this page" in page.text
 
 
+def test_the_metric_is_shown_as_it_is_published(service: Service):
+    made = service.create("SELECT 8.25", monitor_metric_config={"metric_name": "shown_metric", "labels": {}})
+    service.run(made["id"])
+    for _ in range(30):  # as many as a sparkline remembers
+        service.record(made["id"], "failed")
+    page = read(service.viewer.get(QUERY.format(made["id"])).text)
+    assert "shown_metric 8.25" in page.text
+    renamed = {"monitor_metric_config": {"metric_name": "renamed_metric", "labels": {}}}
+    assert service.editor.patch(f"/api/scheduled-queries/{made['id']}", json=renamed).status_code == 200
+    page = read(service.viewer.get(QUERY.format(made["id"])).text)
+    assert "# TYPE renamed_metric gauge" in page.text
+    assert "renamed_metric 8.25" not in page.text
+
+
 def test_failures_are_marked_in_the_chart_of_durations(service: Service):
     made = service.create()
     for status in ("success", "failed", "timeout", "success"):

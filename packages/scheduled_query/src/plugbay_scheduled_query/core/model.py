@@ -83,6 +83,7 @@ class Query:
     last_duration_ms: int | None = None
     last_result: str | None = None
     last_result_key: tuple[str, ...] = ()
+    metric_value: float | None = None  # of the gauge; none until an execution brought a number
     recent_values: tuple[float | None, ...] = ()
     recent_durations_ms: tuple[int, ...] = ()
 

@@ -104,5 +104,6 @@ def metric_text(query: Query) -> str:
     if metric is None:
         return ""
     head = family_header(metric.metric_name, "gauge", gauge_help(query.query))
-    value = next((v for v in reversed(query.recent_values) if v is not None), None)
-    return head + (sample_line(metric.metric_name, metric.labels, value) if value is not None else "")
+    if query.metric_value is None:
+        return head
+    return head + sample_line(metric.metric_name, metric.labels, query.metric_value)

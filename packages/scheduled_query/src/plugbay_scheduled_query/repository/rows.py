@@ -48,6 +48,7 @@ def query_of(row: Row) -> Query:
         last_duration_ms=row.last_duration_ms,
         last_result=found.get("last_result"),
         last_result_key=tuple(json.loads(found.get("last_result_key") or "[]")),
+        metric_value=row.metric_value,
         recent_values=tuple(values),
         recent_durations_ms=tuple(durations),
     )
