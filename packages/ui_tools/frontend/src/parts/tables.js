@@ -1,6 +1,13 @@
 // <ui-table sortable> around a <table>: its column heads become buttons. A third click restores the server's order.
 const compareWords = new Intl.Collator("en", { numeric: true, sensitivity: "base" }).compare;
+// a Number would round what is beyond 2^53; the two kinds compare exactly with each other
+const numberOf = (text) => (/^-?\d+$/.test(text) ? BigInt(text) : Number(text));
 const NEXT = { none: "ascending", ascending: "descending", descending: "none" };
+
+function compareNumbers(a, b) {
+  const [left, right] = [numberOf(a), numberOf(b)];
+  return (left > right) - (left < right);
+}
 
 class Table extends HTMLElement {
   connectedCallback() {
@@ -40,7 +47,7 @@ class Table extends HTMLElement {
 
   ordered(head, sign) {
     const key = (row) => row.cells[head.cellIndex];
-    const compare = head.classList.contains("ui-number") ? (a, b) => Number(a) - Number(b) : compareWords;
+    const compare = head.classList.contains("ui-number") ? compareNumbers : compareWords;
     const value = (cell) => cell.dataset.sort ?? cell.textContent.trim();
     const isEmpty = (cell) => cell.classList.contains("ui-null");
     return this.rows.toSorted((a, b) => {
