@@ -173,6 +173,7 @@ HOSTILE = {
         "SELECT * FROM `mysql`.`global_priv`",
         "SELECT authentication_string FROM mysql . user WHERE User = 'with_password'",
         "SHOW CREATE USER with_password",
+        "SHOW GRANTS FOR with_password",
     ],
     "runs_too_long": [
         "SELECT SLEEP(30)",
@@ -221,6 +222,7 @@ ALSO_REFUSED = [
     "SHOW TABLES WHERE SLEEP(5)",
     "SHOW TABLES; DROP TABLE orders",
     "SHOW CREATE USER root",
+    "SHOW GRANTS",
     "EXPLAIN DELETE FROM orders",
     "EXPLAIN FOR CONNECTION 1",
     "SHOW EXPLAIN FOR 1",
@@ -321,7 +323,6 @@ LEGITIMATE = [
     "show variables like 'version'",
     "SHOW PROCESSLIST",
     "SHOW ENGINES",
-    "SHOW GRANTS",
     "DESCRIBE orders",
     "DESC orders amount",
     "EXPLAIN SELECT * FROM orders WHERE status = 'open'",

@@ -41,11 +41,19 @@ SERVER_QUERIES = (
     "SELECT pg_current_wal_insert_lsn()",
 )
 
-
+ELSEWHERE = """
+CREATE FOREIGN DATA WRAPPER elsewhere;
+CREATE SERVER elsewhere FOREIGN DATA WRAPPER elsewhere OPTIONS (password 'of-elsewhere');
+CREATE USER MAPPING FOR PUBLIC SERVER elsewhere OPTIONS (password 'of-elsewhere');
+CREATE FOREIGN TABLE elsewhere () SERVER elsewhere OPTIONS (password 'of-elsewhere');
+CREATE SUBSCRIPTION elsewhere CONNECTION 'password=of-elsewhere' PUBLICATION p
+  WITH (connect = false, slot_name = NONE);
+"""
 RESET = (
     "DROP SCHEMA IF EXISTS public, x CASCADE",
     "SELECT lo_unlink(oid) FROM pg_largeobject_metadata",
-    "DROP FOREIGN DATA WRAPPER IF EXISTS x CASCADE",
+    "DROP FOREIGN DATA WRAPPER IF EXISTS x, elsewhere CASCADE",
+    "DROP SUBSCRIPTION IF EXISTS elsewhere",
     "DROP EXTENSION IF EXISTS vector",
     "DROP ROLE IF EXISTS evil, with_password",
     "ALTER SYSTEM RESET ALL",
@@ -64,6 +72,8 @@ class PostgresqlWorld(World):
         self.connection.execute("CREATE SCHEMA IF NOT EXISTS public")
         self.connection.execute(bank.SCHEMA)
         self.connection.execute("CREATE ROLE with_password LOGIN PASSWORD 'x'")
+        for statement in ELSEWHERE.split(";"):
+            self.connection.execute(statement)
         self.other.execute("LISTEN channel")
 
     def _connect(self) -> "psycopg.Connection[Any]":

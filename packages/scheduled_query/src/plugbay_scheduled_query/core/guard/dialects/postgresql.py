@@ -51,14 +51,15 @@ def _recognise(tokens: list[Token]) -> Form | Rejection | None:
 
 
 _SECRET = "it holds passwords or keys"  # noqa: S105
+_SECRET_TABLES = words("""
+    pg_authid pg_shadow pg_subscription
+    pg_foreign_server pg_foreign_table pg_user_mapping pg_user_mappings
+    foreign_server_options foreign_table_options user_mapping_options
+    _pg_foreign_servers _pg_foreign_tables _pg_user_mappings
+""")
 _FILES = "it shows files of the server"
 _CLOSED_TABLES = {
-    "pg_authid": _SECRET,
-    "pg_shadow": _SECRET,
-    "pg_user_mapping": _SECRET,
-    "pg_user_mappings": _SECRET,
-    "user_mapping_options": _SECRET,
-    "pg_subscription": _SECRET,
+    **dict.fromkeys(_SECRET_TABLES, _SECRET),
     "pg_largeobject": "it holds large objects of every owner",
     "pg_hba_file_rules": _FILES,
     "pg_ident_file_mappings": _FILES,
