@@ -1,6 +1,7 @@
 """The arrows: which part may import which, in every package."""
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -150,6 +151,11 @@ def test_every_part_of_the_host_has_its_layer_and_imports_only_downwards():
             target = other.removeprefix("plugbay.").split(".")[0] if other.startswith("plugbay.") else ""
             if target in level:
                 assert level[target] <= level[part], f"{name} imports {other}"
+
+
+def test_the_layers_of_the_host_are_drawn_in_the_documents():
+    drawn = (ROOT / "docs/architecture.md").read_text().split("## The host")[1].split("```")[1]
+    assert set(re.findall(r"\w+", drawn)) == set().union(*LAYERS_OF_THE_HOST)
 
 
 ALLOWED_IN_THE_CORE = {"cronsim", "sqlglot"}
