@@ -8,6 +8,7 @@ from plugbay_scheduled_query.core.paging import (
     MAX_LIMIT,
     NOTHING,
     NumberRange,
+    from_nearer_end,
     numbers_of_page,
     numbers_to_prune,
     paginate,
@@ -103,3 +104,13 @@ def test_all_pages_together_are_all_rows_once(lowest: int, size: int, limit: int
 )
 def test_pruning_takes_the_oldest_beyond_the_limit(keep: int, expected: NumberRange) -> None:
     assert numbers_to_prune(NumberRange(11, 20), keep) == expected
+
+
+@given(st.integers(0, 60), st.integers(0, 90), st.integers(1, 20))
+def test_a_page_is_the_same_from_either_end(total: int, offset: int, limit: int) -> None:
+    rows = list(range(total))
+    part = from_nearer_end(offset, limit, total)
+    ordered = rows[::-1] if part.is_turned else rows
+    found = ordered[part.offset : part.offset + part.limit]
+    assert (found[::-1] if part.is_turned else found) == rows[offset : offset + limit]
+    assert not found or part.offset <= total / 2

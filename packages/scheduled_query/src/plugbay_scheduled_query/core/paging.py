@@ -63,6 +63,22 @@ def numbers_of_page(live: NumberRange, page: int, limit: int) -> NumberRange:
     return NumberRange(lowest, highest) if highest >= lowest else NOTHING
 
 
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A part of a list, read forwards, or backwards from its other end."""
+
+    is_turned: bool
+    offset: int
+    limit: int
+
+
+def from_nearer_end(offset: int, limit: int, total: int) -> Slice:
+    """Where a page lies, from the end that is nearer: so the last page costs what the first does."""
+    limit = max(0, min(limit, total - offset))
+    behind = max(0, total - offset - limit)
+    return Slice(True, behind, limit) if behind < offset else Slice(False, offset, limit)
+
+
 def numbers_to_prune(live: NumberRange, keep: int) -> NumberRange:
     """Which numbers are too many: the oldest, when at most `keep` may stay; -1 keeps all."""
     if keep < 0:

@@ -14,6 +14,11 @@ def search_text(draft: Draft) -> str:
     return "\n".join(parts).casefold()
 
 
+def name_part(search: str) -> str:
+    """Part of a name, as it stands in the first line of the folded text."""
+    return search[:MAX_SEARCH].replace("\0", " ").strip().partition("\n")[0].casefold()
+
+
 def like_patterns(search: str) -> list[str]:
     """One LIKE pattern for each word; a query is found when all of them match."""
     words = search[:MAX_SEARCH].replace("\0", " ").casefold().split()

@@ -107,7 +107,7 @@ def lateness(site: Site) -> dict[str, float] | None:
 
 
 def history(site: Site, view: HistoryView) -> dict[str, Any]:
-    """A page of the history over all queries, or of the one that the filter names."""
+    """A page of the history over all queries, or of those that the filter names."""
     found, total, problem = _executions(site, view)
     if not found and total:
         view = view.within(total, LIMIT)
@@ -131,11 +131,7 @@ def suggestions(site: Site) -> dict[str, Any]:
 
 
 def _executions(site: Site, view: HistoryView) -> tuple[list[Ran], int, str]:
-    if not view.query:
-        found, total = site.parts.overview.page(view.wanted, (view.page - 1) * LIMIT, LIMIT)
-        return found, total, ""
-    query = site.parts.definitions.by_name(view.query)
-    if query is None:
-        return [], 0, f"No query is called “{view.query}”."
-    executions, total = site.parts.histories.page(query.id, view.wanted, view.page, LIMIT, whole=False)
-    return [Ran(query.name, execution) for execution in executions], total, ""
+    overview = site.parts.overview
+    found, total = overview.page(view.wanted, (view.page - 1) * LIMIT, LIMIT, view.query)
+    is_unknown = view.query and not total and not overview.has_named(view.query)
+    return found, total, f"No query has “{view.query}” in its name." if is_unknown else ""

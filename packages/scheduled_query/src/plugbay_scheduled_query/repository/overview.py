@@ -1,6 +1,6 @@
 """History over all queries: what ran of late, how it went, and who stands out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,11 +9,14 @@ import sqlalchemy as sa
 from plugbay import Store
 
 from plugbay_scheduled_query.core.model import Execution
+from plugbay_scheduled_query.core.paging import from_nearer_end
+from plugbay_scheduled_query.core.search import name_part
 from plugbay_scheduled_query.repository.histories import ALL, HistoryFilter
 from plugbay_scheduled_query.repository.rows import Row, execution_of
 from plugbay_scheduled_query.tables import history, queries, results, states
 
 LATENESS_SAMPLE = 500  # the last scheduled executions that lateness is told from
+FEW = 20  # queries whose history is quicker to sort than to look for among all
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,8 @@ class Standout:
 
 
 _LIVE = queries.c.deleted_at.is_(None)
+_OLDEST = (history.c.executed_at, history.c.id)
+_NEWEST = tuple(column.desc() for column in _OLDEST)
 _NAMED = (
     sa.select(
         history,
@@ -56,14 +61,23 @@ class Overview:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def page(self, wanted: HistoryFilter, offset: int, limit: int) -> tuple[list[Ran], int]:
-        """Executions of all queries, newest first, and how many there are."""
-        newest = (history.c.executed_at.desc(), history.c.id.desc())
-        # the ids alone come from the index, however far back the page is
-        ids = _filtered(sa.select(history.c.id), wanted).order_by(*newest).offset(offset).limit(limit)
-        select = _NAMED.where(history.c.id.in_(ids.scalar_subquery())).order_by(*newest)
+    def page(self, wanted: HistoryFilter, offset: int, limit: int, name: str = "") -> tuple[list[Ran], int]:
+        """Executions of all queries with this in their name, newest first, and how many there are."""
         with self._store.connect() as connection:
-            return [_ran(row) for row in connection.execute(select)], self._total(connection, wanted)
+            total = self._total(connection, wanted, name)
+            part = from_nearer_end(offset, limit, total)
+            # the ids alone come from the index, however far back the page is
+            ids = sa.select(history.c.id).where(*_within(wanted), *self._whose(connection, name))
+            ids = (
+                ids.order_by(*(_OLDEST if part.is_turned else _NEWEST)).offset(part.offset).limit(part.limit)
+            )
+            select = _NAMED.where(history.c.id.in_(ids.scalar_subquery())).order_by(*_NEWEST)
+            return [_ran(row) for row in connection.execute(select)], total
+
+    def has_named(self, name: str) -> bool:
+        """Whether any query has this in its name."""
+        with self._store.connect() as connection:
+            return connection.execute(self._named(name).limit(1)).first() is not None
 
     def newest(self) -> tuple[Any, ...]:
         """What is different after each recording, deletion and creation; all of it is read from indexes."""
@@ -102,7 +116,7 @@ class Overview:
         recent = (
             sa.select(history.c.executed_at, history.c.due_at)
             .where(history.c.due_at.is_not(None))
-            .order_by(history.c.executed_at.desc(), history.c.id.desc())
+            .order_by(*_NEWEST)
             .limit(LATENESS_SAMPLE)
         )
         with self._store.connect() as connection:
@@ -119,15 +133,33 @@ class Overview:
         with self._store.connect() as connection:
             return [Standout(*row) for row in connection.execute(select)]
 
-    def _total(self, connection: sa.Connection, wanted: HistoryFilter) -> int:
+    def _total(self, connection: sa.Connection, wanted: HistoryFilter, name: str) -> int:
         if wanted.since or wanted.until:
-            return connection.scalar(_filtered(sa.select(sa.func.count(history.c.id)), wanted)) or 0
-        name = "number" if wanted.status == ALL else wanted.status
-        live = states.c[f"last_{name}"] - states.c[f"first_{name}"] + 1
-        total = sa.select(sa.func.sum(live)).select_from(
-            queries.join(states, states.c.query_id == queries.c.id)
-        )
-        return int(connection.scalar(total.where(_LIVE)) or 0)
+            count = sa.select(sa.func.count(history.c.id)).where(*_within(wanted))
+            whose = [history.c.query_id.in_(self._named(name))] if name else _not_deleted(connection)
+            return connection.scalar(count.where(*whose)) or 0
+        number = "number" if wanted.status == ALL else wanted.status
+        live = states.c[f"last_{number}"] - states.c[f"first_{number}"] + 1
+        total = sa.select(sa.func.sum(live)).where(states.c.query_id.in_(self._named(name)))
+        return int(connection.scalar(total) or 0)
+
+    def _whose(self, connection: sa.Connection, name: str) -> Sequence[sa.ColumnElement[bool]]:
+        """Of which queries: of a few by the index of each, of many by the one on time, which is sorted."""
+        if not name:
+            return _not_deleted(connection)
+        few = connection.scalars(self._named(name).limit(FEW + 1)).all()
+        if len(few) <= FEW:
+            return [history.c.query_id.in_(few)]
+        return [(history.c.query_id + 0).in_(self._named(name))]  # no index is on the sum
+
+    def _named(self, name: str) -> sa.Select[int]:
+        """The ids of the queries with this in their name, which is the first line of what is searched."""
+        select = sa.select(queries.c.id).where(_LIVE)
+        if not (part := name_part(name)):
+            return select
+        position = sa.func.instr if self._store.dialect == "sqlite" else sa.func.strpos
+        at = position(queries.c.search_text, part)
+        return select.where(at > 0, at < position(queries.c.search_text, "\n"))
 
     def _bucket(self, by_day: bool) -> sa.ColumnElement[Any]:
         if self._store.dialect == "sqlite":
@@ -136,15 +168,20 @@ class Overview:
         return sa.func.date_trunc(step, history.c.executed_at, "UTC", type_=sa.DateTime(timezone=True))
 
 
-def _filtered(select: sa.Select[Any], wanted: HistoryFilter) -> sa.Select[Any]:
+def _within(wanted: HistoryFilter) -> Iterator[sa.ColumnElement[bool]]:
     if wanted.status != ALL:
-        select = select.where(history.c.status == wanted.status)
+        yield history.c.status == wanted.status
     if wanted.since:
-        select = select.where(history.c.executed_at >= wanted.since)
+        yield history.c.executed_at >= wanted.since
     if wanted.until:
-        select = select.where(history.c.executed_at <= wanted.until)
-    deleted = sa.select(queries.c.id).where(queries.c.deleted_at.is_not(None))
-    return select.where(history.c.query_id.not_in(deleted))
+        yield history.c.executed_at <= wanted.until
+
+
+def _not_deleted(connection: sa.Connection) -> Sequence[sa.ColumnElement[bool]]:
+    """As long as nothing deleted has history left, the index on time alone answers."""
+    has_rows = sa.exists().where(history.c.query_id == queries.c.id)
+    deleted = connection.scalars(sa.select(queries.c.id).where(~_LIVE, has_rows)).all()
+    return [history.c.query_id.not_in(deleted)] if deleted else []
 
 
 def _ran(row: Row) -> Ran:
