@@ -1,6 +1,7 @@
 """Deleted queries leave nothing behind, in small steps, and not before everybody heard of it."""
 
 from datetime import timedelta
+from itertools import cycle, islice
 
 import pytest
 import sqlalchemy as sa
@@ -20,11 +21,11 @@ def keeping_house(store, clock) -> Housekeeping:
 def ran(claims, recording, finished, clock, add_query):
     """A query with so many executions."""
 
-    def make(times: int, name: str = "Orders"):
+    def make(times: int, name: str = "Orders", statuses: tuple[str, ...] = ("success",)):
         query = add_query(name)
-        for _ in range(times):
+        for status in islice(cycle(statuses), times):
             claimed, _ = claims.start_now(query.id, "ada")
-            recording.record([finished(claimed)], clock.now(), Keeping())
+            recording.record([finished(claimed, status)], clock.now(), Keeping())
         return query
 
     return make
@@ -106,3 +107,47 @@ def test_a_time_that_a_wrong_clock_left_out_of_reach_keeps_no_other_history(
     assert not keeping_house.prune_step(Keeping(history_days=1))
     assert histories.page(query.id, HistoryFilter(), 1, 50)[1] == 0
     assert histories.page(odd.id, HistoryFilter(), 1, 50)[1] == 4
+
+
+@pytest.mark.parametrize(("limit", "steps", "kept"), [(-1, 0, 5), (9, 0, 5), (5, 0, 5), (2, 2, 2), (0, 3, 0)])
+def test_what_is_too_much_goes_in_steps_although_its_query_runs_no_more(
+    keeping_house, ran, histories, definitions, monkeypatch, limit: int, steps: int, kept: int
+):
+    monkeypatch.setattr(pruning, "PRUNE_STEP", 2)
+    query = ran(5, statuses=("success", "failed", "timeout"))
+    taken = 0
+    while keeping_house.prune_step(Keeping(limit_history=limit)):
+        taken += 1
+    assert taken == steps
+    items, total = histories.page(query.id, HistoryFilter(), 1, 50)
+    assert len(items) == total == kept
+    for status in ("success", "failed", "timeout"):
+        found, of_status = histories.page(query.id, HistoryFilter(status), 1, 50)
+        assert len(found) == of_status == sum(item.status == status for item in items)
+    assert definitions.get(query.id, with_result=True).last_result == "[[1]]"
+
+
+def test_what_is_too_much_of_a_deleted_query_is_left_to_its_purge(
+    keeping_house, ran, definitions, histories
+):
+    query, other = ran(3), ran(3, "other")
+    definitions.delete(query.id)
+    assert keeping_house.purge_step()
+    assert keeping_house.prune_step(Keeping(limit_history=1))
+    assert histories.page(other.id, HistoryFilter(), 1, 50)[1] == 1
+    assert not keeping_house.prune_step(Keeping(limit_history=1))
+
+
+def test_the_old_and_the_too_many_go_one_after_the_other(keeping_house, ran, histories, clock, store):
+    old = ran(3, "old")
+    clock.advance(2 * 86_400)
+    many = ran(3, "many")
+    with store.begin() as connection:
+        of_many = sa.update(tables.history).where(tables.history.c.query_id == many.id)
+        connection.execute(of_many.values(executed_at=clock.now()))
+    keeping = Keeping(limit_history=1, history_days=1)
+    assert keeping_house.prune_step(keeping)
+    assert keeping_house.prune_step(keeping)
+    assert not keeping_house.prune_step(keeping)
+    assert histories.page(old.id, HistoryFilter(), 1, 50)[1] == 0
+    assert histories.page(many.id, HistoryFilter(), 1, 50)[1] == 1

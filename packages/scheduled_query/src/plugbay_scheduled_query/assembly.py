@@ -37,7 +37,7 @@ from plugbay_scheduled_query.workbench import Workbench
 NOTIFY = "notify"
 BEHIND = -10  # the priority of messages: after every run
 EXTRA_RUNNERS = 4  # beyond max_parallel: what people start by hand does not wait for the schedule
-PURGE_STEPS = 20  # of what deleted queries left behind and of what is too old, per minute
+PURGE_STEPS = 20  # of what deleted queries left behind and of surplus history, per minute
 
 
 @dataclass(frozen=True, kw_only=True)

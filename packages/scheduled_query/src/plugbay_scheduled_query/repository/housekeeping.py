@@ -1,11 +1,11 @@
-"""Removing what deleted queries left behind and what is too old, in steps so small that nobody waits."""
+"""Removing what deleted queries left behind and what is surplus, in steps so small that nobody waits."""
 
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 from plugbay import Clock, Store
 
-from plugbay_scheduled_query.repository.pruning import Keeping, first_outdated, prune
+from plugbay_scheduled_query.repository.pruning import Keeping, prune, searches
 from plugbay_scheduled_query.tables import history, queries, results, runs, states
 
 STEP = 500  # history rows in one transaction
@@ -13,7 +13,7 @@ REMEMBERED = timedelta(hours=1)  # how long the query's own row stays: so every 
 
 
 class Housekeeping:
-    """The rows of deleted queries go bit by bit, the query itself last; so does old history."""
+    """The rows of deleted queries go bit by bit, the query itself last; so does surplus history."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -30,12 +30,10 @@ class Housekeeping:
             return query_id is not None and self._purge(connection, query_id)
 
     def prune_step(self, keeping: Keeping) -> bool:
-        """Removes a bit of what is too old, also of queries that run no more; False when nothing is."""
-        oldest = keeping.oldest(self._clock.now())
-        if oldest is None:
-            return False
+        """Removes a bit of what is too old or too much, also of queries that run no more; False if none."""
         with self._store.connect() as connection:
-            query_id = connection.scalar(first_outdated(oldest))
+            found = (connection.scalar(search) for search in searches(self._clock.now(), keeping))
+            query_id = next((query_id for query_id in found if query_id is not None), None)
         return query_id is not None and self._prune(query_id, keeping)
 
     def _prune(self, query_id: int, keeping: Keeping) -> bool:

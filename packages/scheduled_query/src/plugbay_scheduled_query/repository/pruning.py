@@ -1,5 +1,6 @@
 """Deleting history that is too much or too old: from the low end, a step at a time."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from plugbay_scheduled_query.core.paging import NumberRange, numbers_to_prune
-from plugbay_scheduled_query.tables import history, results, states
+from plugbay_scheduled_query.tables import history, queries, results, states
 
 PRUNE_STEP = 200  # history rows of one query that go at a time
 
@@ -39,12 +40,27 @@ def prune(connection: sa.Connection, state: dict[str, Any], now: datetime, keepi
     return True
 
 
-def first_outdated(oldest: datetime) -> sa.Select[int]:
+def searches(now: datetime, keeping: Keeping) -> Iterator[sa.Select[int]]:
+    """Where to look for a query whose history is to be pruned."""
+    if oldest := keeping.oldest(now):
+        yield _first_outdated(oldest)
+    if keeping.limit_history >= 0:
+        yield _first_overfull(keeping.limit_history)
+
+
+def _first_outdated(oldest: datetime) -> sa.Select[int]:
     """Whose history is the oldest of all that is too old, as far as a step from the low end reaches."""
     low_end = sa.select(states.c.first_number).where(states.c.query_id == history.c.query_id)
     in_reach = history.c.number < low_end.scalar_subquery() + PRUNE_STEP
     outdated = sa.select(history.c.query_id).where(history.c.executed_at < oldest, in_reach)
     return outdated.order_by(history.c.executed_at).limit(1)
+
+
+def _first_overfull(limit: int) -> sa.Select[int]:
+    """One that has more than it may; what a deleted query left behind goes another way."""
+    is_overfull = states.c.last_number - states.c.first_number >= limit
+    of_query = sa.select(states.c.query_id).join(queries, queries.c.id == states.c.query_id)
+    return of_query.where(is_overfull, queries.c.deleted_at.is_(None)).limit(1)
 
 
 def _last_before(connection: sa.Connection, state: dict[str, Any], moment: datetime) -> int:
