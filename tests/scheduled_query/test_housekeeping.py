@@ -127,9 +127,7 @@ def test_what_is_too_much_goes_in_steps_although_its_query_runs_no_more(
     assert definitions.get(query.id, with_result=True).last_result == "[[1]]"
 
 
-def test_what_is_too_much_of_a_deleted_query_is_left_to_its_purge(
-    keeping_house, ran, definitions, histories
-):
+def test_what_is_too_much_of_a_deleted_query_is_left_to_its_purge(keeping_house, ran, definitions, histories):
     query, other = ran(3), ran(3, "other")
     definitions.delete(query.id)
     assert keeping_house.purge_step()
