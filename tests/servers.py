@@ -1,4 +1,4 @@
-"""Real servers for tests: `plugbay serve` in a process of its own, on a port that the system chooses."""
+"""Real servers for tests: in a process of its own, on a port that the system chooses."""
 
 import os
 import re
@@ -14,18 +14,20 @@ import httpx2
 
 PASSWORD = "correct horse battery staple"
 PLUGBAY = Path(sys.executable).with_name("plugbay")
+SERVE = (str(PLUGBAY), "serve")
+UVICORN = (sys.executable, "-m", "uvicorn")
 START_S = 120  # a generous bound: the machine may be busy
 
 
 class Server:
-    """One `plugbay serve`; its output is kept."""
+    """One `plugbay serve`, or another such program; its output is kept."""
 
-    def __init__(self, folder: Path, *args: str, **variables: str) -> None:
+    def __init__(self, folder: Path, *args: str, program: tuple[str, ...] = SERVE, **variables: str) -> None:
         self.folder = folder
         self.output: list[str] = []
         self._running = threading.Event()
         self._changed = threading.Condition()
-        command = [str(PLUGBAY), "serve", "--port", "0", *args]
+        command = [*program, "--port", "0", *args]
         self.process = subprocess.Popen(
             command,
             cwd=folder,
@@ -83,9 +85,9 @@ class Server:
 
 
 @contextmanager
-def serving(folder: Path, *args: str, **variables: str) -> Iterator[Server]:
+def serving(folder: Path, *args: str, program: tuple[str, ...] = SERVE, **variables: str) -> Iterator[Server]:
     """A server that is stopped at the end, whatever happens."""
-    server = Server(folder, *args, **variables)
+    server = Server(folder, *args, program=program, **variables)
     try:
         yield server
     finally:

@@ -126,7 +126,7 @@ class Plugbay:
         self.health.add("plugbay", self._store_problem)
 
         # 10. the application's lifespan, with ours inside it
-        self.restarter = Restarter()
+        self.restarter = Restarter(lambda: self.stop(0.0))
         self._join_lifespan()
 
     def get_module(self, name: str) -> BaseModule | None:

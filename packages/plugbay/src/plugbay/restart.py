@@ -9,6 +9,10 @@ from collections.abc import Callable
 from plugbay.logs import get_logger
 
 LISTEN_FD = "PLUGBAY_LISTEN_FD"  # the listening socket that the next life of the process takes over
+RELOADER = (
+    "This server was started with --reload, which starts it anew only when its code changes: "
+    "save a file, or stop and start it by hand."
+)
 
 log = get_logger(__name__)
 
@@ -16,13 +20,19 @@ log = get_logger(__name__)
 class Restarter:
     """Remembers that a restart was asked for, and has the server stop for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, stop_plugins: Callable[[], None] = lambda: None) -> None:
         self.is_requested = False
         self.is_forced = False
-        self.stop_server: Callable[[bool], None] = _stop_by_signal
+        self._stop_plugins = stop_plugins
+        self.stop_server: Callable[[bool], None] = self._stop_any_server
         """How to make the server stop; whoever runs the server puts its own way here."""
         self.after_stop: Callable[[], None] = _run_again_unless_supervised
         """What to do when everything has stopped, if a restart was asked for."""
+
+    @property
+    def obstacle(self) -> str:
+        """Why this process would not come back; empty if it would."""
+        return RELOADER if _has_reloader() else ""
 
     def request(self, force: bool = False) -> None:
         """Notes that the process is to start anew; a forced restart waits for nothing."""
@@ -32,6 +42,17 @@ class Restarter:
     def stop(self) -> None:
         """Stops the server: to be called once whoever asked for the restart has the answer."""
         self.stop_server(self.is_forced)
+
+    def _stop_any_server(self, force: bool) -> None:
+        if not force:
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
+        # asked by a signal, a server waits for open requests, and then lets nobody run again
+        try:
+            self._stop_plugins()
+        finally:
+            self.after_stop()
+            os._exit(0)
 
 
 def run_again() -> None:
@@ -48,5 +69,7 @@ def _run_again_unless_supervised() -> None:
         run_again()
 
 
-def _stop_by_signal(force: bool) -> None:
-    os.kill(os.getpid(), signal.SIGINT if force else signal.SIGTERM)
+def _has_reloader() -> bool:
+    # uvicorn's reloader looks at files and never at its child, whom alone it tells that it is one
+    config = getattr(multiprocessing.current_process(), "_kwargs", {}).get("config")
+    return bool(getattr(config, "should_reload", False))

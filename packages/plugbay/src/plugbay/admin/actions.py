@@ -40,6 +40,8 @@ def action_router(site: AdminSite) -> APIRouter:
         return site.back(request, reloaded(host.reload()))
 
     def restarting(request: Request, told: str, force: bool = False) -> Response:
+        if obstacle := host.restarter.obstacle:
+            return site.back(request, FlashMessage(obstacle, "warning"))
         host.restarter.request(force)
         answer = site.back(request, FlashMessage(told, "info"))
         answer.background = BackgroundTask(host.restarter.stop)  # a forced stop waits for no answer
