@@ -7,6 +7,14 @@ def test_alive_and_ready_are_open_to_all(make_host, client_of):
     assert client.get("/readyz").json() == {"status": "ready"}
 
 
+def test_who_asks_for_the_head_alone_is_answered_with_the_same_status(make_host, client_of):
+    host = make_host()
+    client = client_of(host, anonymous=True)
+    assert [client.head(path).status_code for path in ("/healthz", "/readyz")] == [200, 200]
+    host.health.add("scheduler", lambda: "late")
+    assert [client.head(path).status_code for path in ("/healthz", "/readyz")] == [200, 503]
+
+
 def test_what_is_not_ready_is_named(make_host, client_of):
     host = make_host()
     host.health.add("scheduler", lambda: "the last tick was 3 minutes ago")

@@ -48,10 +48,12 @@ class HealthRegistry:
 def health_router(registry: HealthRegistry) -> APIRouter:
     router = APIRouter(tags=["Health"])
 
+    @router.head("/healthz", include_in_schema=False)
     @router.get("/healthz", summary="Whether the process is alive")
     async def healthz() -> dict[str, str]:
         return {"status": "alive"}
 
+    @router.head("/readyz", include_in_schema=False)
     @router.get("/readyz", summary="Whether the store is reachable and the scheduler ticks")
     def readyz() -> JSONResponse:
         problems = registry.problems()
