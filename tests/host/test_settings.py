@@ -70,9 +70,39 @@ def test_stored_values_that_break_a_common_rule_all_give_way():
     assert (loaded.values.low, loaded.values.interval) == (0, 30)
 
 
+def refusal_of(environment: dict[str, str], model: type[BaseModel] = Model) -> str:
+    with pytest.raises(InvalidConfig) as refusal:
+        load_settings(model, "my_plugin", environment, {})
+    return str(refusal.value)
+
+
+def test_a_variable_that_breaks_a_common_rule_is_named_without_those_the_rule_is_not_about():
+    told = refusal_of({"MY_PLUGIN_INTERVAL": "5", "MY_PLUGIN_LOW": "20", "MY_PLUGIN_MODE": "fast"})
+    assert told.startswith("The setting MY_PLUGIN_LOW has the value '20', which is not valid: low must not")
+    assert "INTERVAL" not in told
+    assert "MODE" not in told
+
+
 def test_variables_that_break_a_common_rule_are_all_named():
-    with pytest.raises(InvalidConfig, match="MY_PLUGIN_LOW"):
-        load({"MY_PLUGIN_LOW": "20"})
+    told = refusal_of({"MY_PLUGIN_LOW": "20", "MY_PLUGIN_MODE": "fast", "MY_PLUGIN_HIGH": "15"})
+    assert "MY_PLUGIN_LOW, MY_PLUGIN_HIGH has the value" in told
+    assert "'20'" in told
+    assert "'15'" in told
+    assert "MODE" not in told
+
+
+def test_all_variables_are_named_when_the_rule_names_no_field():
+    class Vague(BaseModel):
+        one: int = 0
+        token: SecretStr = SecretStr("")
+
+        @model_validator(mode="after")
+        def _never(self) -> "Vague":
+            raise ValueError("this cannot be")
+
+    told = refusal_of({"MY_PLUGIN_ONE": "7", "MY_PLUGIN_TOKEN": "hidden"}, Vague)
+    assert "MY_PLUGIN_ONE, MY_PLUGIN_TOKEN has the value" in told
+    assert "hidden" not in told
 
 
 def test_a_stored_field_that_no_longer_exists_is_ignored():

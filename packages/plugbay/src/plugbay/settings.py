@@ -1,6 +1,7 @@
 """The settings of plugins: a pydantic model, filled from environment, then store, then defaults."""
 
 import json
+import re
 import types
 import typing
 from collections.abc import Collection, Mapping
@@ -98,23 +99,36 @@ def _put_aside(
     faults = settings_errors(error)
     for name, rule in faults.items():
         if name in locked:
-            value = MASK if is_secret(model, name) else environment[locked[name]]
-            raise InvalidConfig(variable=locked[name], value=value, rule=rule) from None
+            raise _refusal({name: locked[name]}, rule, model, environment) from None
     if any(name and name not in usable for name in faults):
         raise SettingsIncomplete(faults) from None
     # a rule over several fields names none of them: then no stored value can be trusted
     dropped = [name for name in faults if name in usable] or list(usable)
     if not dropped:
         if locked:
-            raise InvalidConfig(
-                variable=", ".join(locked.values()),
-                value={v: environment[v] for k, v in locked.items() if not is_secret(model, k)},
-                rule="; ".join(faults.values()),
-            ) from None
+            rule = "; ".join(faults.values())
+            raise _refusal(_named_in(rule, locked), rule, model, environment) from None
         raise SettingsIncomplete(faults) from None
     for name in dropped:
         del usable[name]
         replaced[name] = faults.get(name, "; ".join(faults.values()))
+
+
+def _named_in(rule: str, locked: Mapping[str, str]) -> Mapping[str, str]:
+    """The variables whose fields a rule over several fields names; all of them when it names none."""
+    words = re.findall(r"\w+", rule)
+    return {name: variable for name, variable in locked.items() if name in words} or locked
+
+
+def _refusal(
+    at_fault: Mapping[str, str], rule: str, model: type[BaseModel], environment: Mapping[str, str]
+) -> InvalidConfig:
+    values = {
+        variable: MASK if is_secret(model, name) else environment[variable]
+        for name, variable in at_fault.items()
+    }
+    value = values if len(values) > 1 else next(iter(values.values()))
+    return InvalidConfig(variable=", ".join(values), value=value, rule=rule)
 
 
 def _parse(model: type[BaseModel], name: str, text: str) -> Any:
