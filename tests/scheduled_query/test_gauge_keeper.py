@@ -115,3 +115,62 @@ def test_queries_may_share_a_name_and_one_that_leaves_takes_only_its_own_line(
     text = keeper.text()
     assert 'orders{shop="a"}' not in text
     assert 'orders{shop="b"} 1.0' in text
+
+
+def test_what_is_on_the_board_already_is_not_read_again(store, publish, clock):
+    samples = ReadSamples(store)
+    keeper = GaugeKeeper(samples, clock)
+    first, second = publish("a"), publish("b")
+    keeper.text()
+    keeper.text()
+    assert samples.read == []
+    publish.feed(second, 2.0)
+    keeper.text()
+    assert samples.read == [second.id]
+    publish.feed(first, 3.0)
+    keeper.refresh(first.id)
+    assert 'orders{shop="a"} 3.0' in keeper.text()
+    assert samples.read == [second.id, first.id]
+
+
+def test_a_value_that_was_read_before_a_change_and_shown_after_it_is_gone_at_the_next_scrape(
+    store, publish, clock
+):
+    samples = ReadSamples(store)
+    keeper, query = GaugeKeeper(samples, clock), publish(value=1.0)
+    keeper.text()
+    samples.meanwhile = lambda: (publish.feed(query, 2.0), keeper.text())
+    keeper.refresh(query.id)
+    assert 'orders{shop="Orders"} 2.0' in keeper.text()
+
+
+@pytest.mark.parametrize("seconds", [-59, 0, 59])
+def test_changes_by_clocks_that_differ_are_seen_one_by_one(keeper, publish, edit, clock, seconds):
+    query = publish(value=1.0)
+    keeper.text()
+    for value in (2.0, 3.0):
+        clock.jump(seconds)
+        publish.feed(query, value)
+        clock.jump(-seconds)
+        assert f'orders{{shop="Orders"}} {value}' in keeper.text()
+    clock.jump(seconds)
+    edit(query, name="Sales")
+    clock.jump(-seconds)
+    assert 'plugbay_query_up{query_id="1",name="Sales"} 1.0' in keeper.text()
+
+
+class ReadSamples(Samples):
+    """Remembers which gauges were read one by one, and lets something happen before they are handed over."""
+
+    def __init__(self, store) -> None:
+        super().__init__(store)
+        self.read: list[int] = []
+        self.meanwhile = None
+
+    def of(self, query_ids):
+        readings = super().of(query_ids)
+        self.read += query_ids
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile:
+            meanwhile()
+        return readings

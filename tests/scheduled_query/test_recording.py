@@ -226,7 +226,8 @@ def test_a_value_of_the_old_gauge_is_not_shown_as_the_new_ones(
     source_id = claimed.source_id
     definitions.update(query.id, edited, source_id, "bob", "UTC", None)
     recording.record([finished(claimed)], clock.now(), KEEP_ALL)
-    (sample,) = Samples(store).all()
+    (reading,) = Samples(store).all()
+    sample = reading.sample
     assert (sample.metric_name, sample.value, sample.is_up) == ("visitors", None, True)
 
 

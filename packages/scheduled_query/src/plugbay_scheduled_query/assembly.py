@@ -14,6 +14,7 @@ from plugbay_scheduled_query.nodes import Node
 from plugbay_scheduled_query.notifications import Notifications
 from plugbay_scheduled_query.parts import Parts
 from plugbay_scheduled_query.reports import Reports
+from plugbay_scheduled_query.repository.activity import Activity
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.glances import Glances
@@ -60,6 +61,7 @@ class Assembly:
             owner=OWNER, name=NOTIFY, call=self._send_messages, returned=lambda job: sender_left()
         )
         self.engine.every(owner=OWNER, name=TASK, seconds=PERIOD_S, call=self.cycle, at_start=True)
+        self.engine.at(owner=OWNER, name="warm_gauges", when=self.parts.clock.now(), call=self._warm_gauges)
         service.start()
 
     def follow(self, settings: Settings) -> None:
@@ -84,9 +86,15 @@ class Assembly:
         house = self.housekeeping
         return house.purge_step() or house.prune_step(self.parts.settings().keeping)
 
+    def _warm_gauges(self, job: object) -> None:
+        """The first text reads all of them: no scrape need wait for that."""
+        self._gauges_text()
+
+    def _gauges_text(self) -> str:
+        return self.parts.gauges.text() if self.parts.settings().metrics_enabled else ""
+
     def metrics_text(self) -> str:
-        gauges = self.parts.gauges.text() if self.parts.settings().metrics_enabled else ""
-        return gauges + self.health.text()
+        return self._gauges_text() + self.health.text()
 
     def close(self, grace_s: float) -> None:
         """Ends everything that was started; what is not recorded is recovered at the next start."""
@@ -145,6 +153,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         histories=histories,
         history_reader=HistoryReader(store),
         overview=Overview(store),
+        activity=Activity(store, clock),
         glances=Glances(store),
         capacities=Capacities(workbench.capacity, clock),
         sources=sources,

@@ -17,6 +17,7 @@ from plugbay_scheduled_query.core.metric import Series, series_of
 from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.core.schedule import next_run
 from plugbay_scheduled_query.core.search import ESCAPE, like_patterns, search_text
+from plugbay_scheduled_query.repository.changes import touch
 from plugbay_scheduled_query.repository.rows import metric_text, query_of
 from plugbay_scheduled_query.tables import data_sources, queries, results, runs, states
 
@@ -168,10 +169,10 @@ class Definitions:
         """Hides a query at once and stops its schedule; its rows go later, in small steps."""
         gone = {"deleted_at": self._clock.now(), "next_run_at": None, "series_key": None, "enabled": False}
         live = (queries.c.id == query_id) & queries.c.deleted_at.is_(None)
-        touched = sa.update(states).where(states.c.query_id == query_id).values(changed_at=self._clock.now())
         with self._store.begin() as connection:
             found = connection.execute(sa.update(queries).where(live).values(gone)).rowcount > 0
-            connection.execute(touched)
+            if found:
+                touch(connection, query_id, self._clock.now())
             return found
 
     def series_owner(self, series: Series, other_than: int | None = None) -> str | None:
@@ -228,10 +229,10 @@ class Definitions:
             after = max(now, current.last_due_at or now)
             values["next_run_at"] = next_run(draft.cron_schedule, draft.timezone or timezone, after)
         connection.execute(sa.update(queries).where(queries.c.id == current.id).values(values))
-        state: dict[str, Any] = {"changed_at": now}
-        if draft.monitor_metric_config != current.monitor_metric_config:
-            state["metric_value"] = None  # another gauge: it waits for a value of its own
-        connection.execute(sa.update(states).where(states.c.query_id == current.id).values(state))
+        if draft.monitor_metric_config == current.monitor_metric_config:
+            touch(connection, current.id, now)
+        else:  # another gauge: it waits for a value of its own
+            touch(connection, current.id, now, metric_value=None)
 
 
 @contextmanager

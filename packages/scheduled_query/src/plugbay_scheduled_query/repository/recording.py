@@ -11,6 +11,7 @@ from plugbay import PlugbayError, Store, get_logger
 
 from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.model import RECENT_KEPT, Execution, Result, Status, Trigger
+from plugbay_scheduled_query.repository.changes import moment_after
 from plugbay_scheduled_query.repository.claims import ClaimedRun
 from plugbay_scheduled_query.repository.pruning import Keeping, prune
 from plugbay_scheduled_query.repository.rows import metric_of
@@ -237,7 +238,7 @@ def _apply(plan: _Plan, now: datetime) -> int | None:
         "last_error": item.error,
         "last_duration_ms": item.duration_ms,
         "recent": json.dumps(recent),
-        "changed_at": now,
+        "changed_at": moment_after(state["changed_at"], now),
     }
     if item.status is not Status.SUCCESS:
         return None
