@@ -1,5 +1,6 @@
 """The online copy: whole, of one moment, while others write; never over an existing file."""
 
+import errno
 import os
 import sqlite3
 import subprocess
@@ -138,6 +139,49 @@ def test_a_file_that_comes_in_between_is_left_alone(
     with pytest.raises(BackupFailed, match="File exists"):
         sqlite_store.backup(target)
     assert target.read_text() == "precious"
+
+
+def without_links(*_: object) -> None:
+    raise PermissionError(errno.EPERM, "Operation not permitted")
+
+
+def test_a_file_system_without_hard_links_gets_its_copy(
+    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    monkeypatch.setattr(os, "link", without_links)
+    sqlite_store.backup(folder / "copy.db")
+    assert [path.name for path in folder.iterdir()] == ["copy.db"]
+    assert (folder / "copy.db").stat().st_mode & 0o777 == 0o600
+    assert ask(folder / "copy.db", "PRAGMA integrity_check") == "ok"
+
+
+def test_without_hard_links_a_file_that_comes_in_between_is_left_alone(
+    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "copy.db"
+
+    def slow_link(source: Path, to: Path) -> None:
+        target.write_text("precious")
+        without_links()
+
+    monkeypatch.setattr(os, "link", slow_link)
+    with pytest.raises(BackupFailed, match="File exists"):
+        sqlite_store.backup(target)
+    assert target.read_text() == "precious"
+
+
+def test_without_hard_links_a_copy_that_breaks_off_leaves_no_empty_file(
+    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    monkeypatch.setattr(os, "link", without_links)
+    monkeypatch.setattr(os, "replace", without_links)
+    with pytest.raises(BackupFailed, match="Operation not permitted"):
+        sqlite_store.backup(folder / "copy.db")
+    assert list(folder.iterdir()) == []
 
 
 def test_a_folder_that_is_missing_is_named(sqlite_store: Store, tmp_path: Path) -> None:

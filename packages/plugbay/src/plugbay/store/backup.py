@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import sqlalchemy as sa
 
 from plugbay.errors import BackupFailed
-from plugbay.private_files import make_private_file, sync_dir
+from plugbay.private_files import PRIVATE_FILE, make_private_file, sync_dir
 
 PAGES_PER_STEP = 1024  # 4 MB: between two steps a Ctrl-C is heard
 
@@ -55,5 +55,20 @@ def _copy(source: Path, part: Path) -> None:
 def _publish(part: Path, target: Path) -> None:
     with part.open("rb") as file:
         os.fsync(file.fileno())
-    os.link(part, target)  # unlike a rename, it never replaces a file that came in between
+    try:
+        os.link(part, target)  # unlike a rename, it never replaces a file that came in between
+    except FileExistsError:
+        raise
+    except OSError:
+        _publish_without_link(part, target)
     sync_dir(target.parent)
+
+
+def _publish_without_link(part: Path, target: Path) -> None:
+    """For file systems without hard links, such as exFAT: an empty file takes the name first."""
+    target.touch(PRIVATE_FILE, exist_ok=False)
+    try:
+        part.replace(target)
+    except BaseException:
+        target.unlink()
+        raise
