@@ -144,7 +144,7 @@ def test_a_store_that_could_not_be_asked_is_asked_again_soon(world, add_query, m
     here, query = world(), add_query()
     make_due(query)
 
-    def away(*args):
+    def away(**but_for):
         raise OSError("the store is away")
 
     monkeypatch.setattr(here.service._claims, "has_due", away)

@@ -1,6 +1,7 @@
 """The runs of this process between claim and record, and those who wait for them."""
 
 import threading
+from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import Future
 
@@ -39,11 +40,11 @@ class InFlight:
         with self._lock:
             return [*self._waiting, *self._begun]
 
-    def scheduled(self) -> int:
-        """How many of them the clock asked for."""
+    def scheduled(self) -> Counter[int]:
+        """How many of them the clock asked for, by source."""
         with self._lock:
             runs = [*self._waiting.values(), *self._begun.values()]
-        return sum(run.run.trigger is Trigger.SCHEDULE for run in runs)
+        return Counter(run.source_id for run in runs if run.run.trigger is Trigger.SCHEDULE)
 
     def has_begun(self, run_id: int) -> bool:
         with self._lock:

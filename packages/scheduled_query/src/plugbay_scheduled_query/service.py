@@ -256,17 +256,22 @@ class Service:
 
     # inside
 
-    def _room(self) -> int:
-        """How many more runs this node would take on; with a pace that is up to the lanes."""
-        return NO_LIMIT if self._settings().interval > 0 else self._most_claimed() - self._runs.scheduled()
-
     def _claim(self) -> list[ClaimedRun]:
-        settings, room = self._settings(), self._room()
-        if room <= 0 or not self._claims.has_due():
+        settings = self._settings()
+        if settings.interval <= 0:
+            return self._claim_unpaced(settings)
+        if not self._claims.has_due():
             return []
-        if settings.interval > 0:
-            return self._claims.claim_paced(settings.timezone, settings.interval)
-        return self._claims.claim_batch(room, settings.timezone)
+        return self._claims.claim_paced(settings.timezone, settings.interval)
+
+    def _claim_unpaced(self, settings: Settings) -> list[ClaimedRun]:
+        """As much as there is room for; where one source fills it all, the others get in all the same."""
+        held, least = self._runs.scheduled(), settings.max_parallel
+        room = self._most_claimed() - held.total()
+        full = () if room > 0 else [source for source, runs in held.items() if runs >= least]
+        if not self._claims.has_due(but_for=full):
+            return []
+        return self._claims.claim_batch(room, settings.timezone, least, held)
 
     def _most_claimed(self) -> int:
         """About what this node does in a second: slow runs are left to whoever has a slot for them."""
@@ -274,7 +279,7 @@ class Service:
 
     def _is_worth_a_claim(self) -> bool:
         """A lane counts for itself; of slots, some are claimed for at a time."""
-        return self._settings().interval > 0 or 2 * self._runs.scheduled() <= self._most_claimed()
+        return self._settings().interval > 0 or 2 * self._runs.scheduled().total() <= self._most_claimed()
 
     def _look_again(self, rest_s: float | None) -> None:
         now = self._clock.now()

@@ -1,8 +1,10 @@
 """Claiming what is due: exactly once, oldest first, no more than can start now."""
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,6 +19,7 @@ from plugbay_scheduled_query.tables import lanes, queries, runs
 NOBODY = ""  # the node of runs that were given back
 LEASE = timedelta(seconds=30)  # on PostgreSQL: how long a silent node keeps its runs
 AHEAD = timedelta(minutes=1)  # no clock is wrong by so much in one transaction
+NOTHING: Mapping[int, int] = MappingProxyType({})
 LOOK_AGAIN = timedelta(hours=1)  # after which a schedule that cannot be read is tried once more
 
 log = get_logger(__name__)
@@ -68,6 +71,8 @@ _HAS_DUE = sa.exists().where(
 # an end that is far ahead is that of a clock that was set back since: nobody waits for it; one just ahead is
 # that of a run which ended while we looked
 _RESTS = (lanes.c.ended_at > sa.bindparam("rested")) & (lanes.c.ended_at <= sa.bindparam("ahead"))
+_WITH_DUE = sa.select(lanes.c.source_id).where(_HAS_DUE)
+_ANY_DUE = _WITH_DUE.where(lanes.c.source_id.not_in(sa.bindparam("but_for", expanding=True))).limit(1)
 _FREE_LANES = (
     sa.select(lanes.c.source_id)
     .where(lanes.c.run_id.is_(None), sa.or_(lanes.c.ended_at.is_(None), ~_RESTS), _HAS_DUE)
@@ -108,18 +113,22 @@ class Claims:
                 connection.execute(_TAKE_LANE, taken)
             return claimed
 
-    def claim_batch(self, most: int, timezone: str) -> list[ClaimedRun]:
-        """Up to `most` runs, whatever their source."""
+    def claim_batch(
+        self, most: int, timezone: str, least: int = 0, held: Mapping[int, int] = NOTHING
+    ) -> list[ClaimedRun]:
+        """Up to `most` runs; and of each source until `least` are held of it, however many of others are."""
         with self._store.begin() as connection:
             now = self.now(connection)
-            due = connection.execute(_DUE, {"now": now, "most": most}).all()
+            due = list(connection.execute(_DUE, {"now": now, "most": max(most, 0)}).all())
+            if len(due) >= most:  # else that was all
+                due += self._left_out(connection, now, due, least, held)
             return self._take(connection, due, now, timezone)
 
-    def has_due(self) -> bool:
-        """Whether anything is due now; asked without taking the write lock."""
-        query = sa.select(queries.c.id).where(queries.c.next_run_at <= sa.bindparam("now")).limit(1)
+    def has_due(self, but_for: Collection[int] = ()) -> bool:
+        """Whether anything is due now, of other sources than these; asked without taking the write lock."""
         with self._store.connect() as connection:
-            return connection.execute(query, {"now": self.now(connection)}).first() is not None
+            wanted = {"now": self.now(connection), "but_for": list(but_for)}
+            return connection.execute(_ANY_DUE, wanted).first() is not None
 
     def rest_s(self, interval_s: int) -> float | None:
         """In how many seconds a lane has rested that something waits for; None: there is none."""
@@ -219,6 +228,25 @@ class Claims:
 
     def now(self, connection: sa.Connection) -> datetime:
         return store_now(connection, self._clock)
+
+    def _left_out(
+        self,
+        connection: sa.Connection,
+        now: datetime,
+        due: Sequence[Row],
+        least: int,
+        held: Mapping[int, int],
+    ) -> list[Row]:
+        """What is due of sources that the oldest runs, which may all be another's, left too little of."""
+        chosen = {row.query_id for row in due}
+        taken = Counter(held) + Counter(row.source_id for row in due)
+        found: list[Row] = []
+        for source in connection.scalars(_WITH_DUE, {"now": now}).all():
+            if taken[source] < least:
+                wanted = {"now": now, "most": least, "source": source}
+                rows = connection.execute(_DUE_IN_SOURCE, wanted).all()
+                found += [row for row in rows if row.query_id not in chosen][: least - taken[source]]
+        return found
 
     def _take(
         self, connection: sa.Connection, due: Sequence[Row], now: datetime, timezone: str

@@ -1,0 +1,26 @@
+"""Without a pace all sources share the slots of a node: one that hangs must not take them all."""
+
+from plugbay_scheduled_query.settings import Settings
+from service_world import FOREVER, executions, until
+
+
+def test_a_source_that_hangs_keeps_no_other_waiting(world, add_query, add_source, make_due, histories):
+    here = world()
+    here.settings = Settings(interval=0, max_parallel=4)
+    quick = add_query("quick", source=add_source("other"))
+    for n in range(40):
+        make_due(add_query(f"hangs {n}", query=FOREVER, timeout=300), seconds_ago=60)
+    for times in (1, 2):
+        make_due(quick, seconds_ago=10 - times)
+        here.service.tick()
+        until(lambda times=times: len(executions(histories, quick)) == times)
+    assert here.runs_at_work() == 3
+
+
+def test_the_only_source_fills_every_slot(world, add_query, make_due):
+    here = world()
+    here.settings = Settings(interval=0, max_parallel=4)
+    for n in range(8):
+        make_due(add_query(f"hangs {n}", query=FOREVER, timeout=300))
+    here.service.tick()
+    until(lambda: here.runs_at_work() == 4)
