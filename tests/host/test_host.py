@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.testclient import TestClient
 from plugbay.application import create_app
 from plugbay.errors import KeyRefused
+from starlette.types import ASGIApp
 
 PASSWORD = "correct horse battery staple"  # of the admin that make_host makes
 
@@ -72,6 +73,43 @@ def test_the_application_keeps_its_routes_docs_middleware_lifespan_and_errors(ma
     assert "/greeter/" in client.get("/openapi.json").json()["paths"]
     assert client.get("/greeter/").status_code == 303
     assert told == ["up"]
+
+
+def answer_all(app: FastAPI, how: str, site: ASGIApp) -> None:
+    if how == "mount":
+        app.mount("/", site)
+    elif how == "route":
+        app.get("/{path:path}")(lambda path: "the site")
+    else:
+        app.router.default = site
+
+
+@pytest.mark.parametrize(
+    ("how", "by"), [("mount", "Mount /"), ("route", "APIRoute /{path:path}"), ("default", None)]
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_application_that_answers_everything_is_named_as_what_hides_the_host(
+    make_host, client_of, caplog: pytest.LogCaptureFixture, how: str, by: str | None, is_first: bool
+):
+    app, site = FastAPI(), PlainTextResponse("the site")
+    if is_first:
+        answer_all(app, how, site)
+    host = make_host(app=app)
+    if not is_first:
+        answer_all(app, how, site)
+    client = client_of(host)
+    assert "the site" in client.get("/somewhere").text
+    assert ("the site" in client.get("/account").text) is (by is not None)
+    assert caplog.text.count("routes_hidden") == caplog.text.count(f'routes_hidden by="{by}"') == bool(by)
+
+
+def test_an_application_with_a_start_page_of_its_own_hides_nothing_else(
+    make_host, client_of, caplog: pytest.LogCaptureFixture
+):
+    app = FastAPI()
+    app.get("/")(lambda: "the application's")
+    client_of(make_host(app=app))
+    assert "routes_hidden" not in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -239,6 +239,7 @@ class Plugbay:
         if self.modules.has_waiting():
             self.modules.initialize_plugins_in_order()  # it was stopped before, and starts again
         self._routes.keep_last()
+        self._routes.warn_if_hidden()
         if isinstance(self.auth, LocalAuthManager):
             self._make_first_admin()
         self.follower.start()

@@ -9,9 +9,12 @@ from fastapi.routing import APIRoute, APIWebSocketRoute, RouteContext, iter_rout
 from starlette.routing import BaseRoute, Match
 
 from plugbay.errors import PluginRefused
+from plugbay.logs import get_logger
 
 # a value that fits each of Starlette's path convertors, to try a path that has parameters
 _SAMPLES = {"integer": "1", "float": "1.0", "uuid": "00000000-0000-4000-8000-000000000000"}
+
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,15 @@ class RouteTable:
         routes = self._app.router.routes
         if self._block.routes and routes[-1] is not self._block.routes[-1]:
             self._swap(self._block)
+
+    def warn_if_hidden(self) -> None:
+        """Names the application's route that answers every page of ours in our place, if there is one."""
+        ours = [route for route in iter_route_contexts(self._block.routes) if "GET" in (route.methods or ())]
+        for other in self._application_routes():
+            if ours and all("GET" in _methods_taken(other, route) for route in ours):
+                shown = f"{type(other).__name__} {getattr(other, 'path', '') or '/'}"
+                log.warning("routes_hidden", by=shown, hint="use app.router.default instead")
+                return
 
     def check(self, contribution: Contribution) -> None:
         """Refuses a router with a route that cannot be guarded, or that is already taken."""
