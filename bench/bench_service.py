@@ -9,6 +9,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median, quantiles
+from types import SimpleNamespace
 from typing import Any
 
 import raw_sqlite
@@ -16,6 +17,7 @@ import sqlalchemy as sa
 from plugbay import EventBus, Store, SystemClock
 from plugbay.store import open_store
 from plugbay_scheduled_query import tables
+from plugbay_scheduled_query.assembly import Assembly
 from plugbay_scheduled_query.core.draft import Draft
 from plugbay_scheduled_query.core.model import MetricConfig
 from plugbay_scheduled_query.execution import Executing
@@ -25,7 +27,9 @@ from plugbay_scheduled_query.reports import Reports
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.histories import Histories, HistoryFilter
+from plugbay_scheduled_query.repository.housekeeping import Housekeeping
 from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
+from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.samples import Samples
 from plugbay_scheduled_query.service import JOB, OWNER, Service
 from plugbay_scheduled_query.settings import Settings
@@ -109,12 +113,34 @@ def bench_cycles() -> None:
         with tempfile.TemporaryDirectory() as folder:
             store, _ = fresh_store(folder)
             fill(store, count, FAR)
-            claims = Claims(store, SystemClock(), "node")
-            cpu, wall = cpu_and_wall(claims.has_due, 50)
+            cpu, wall = idle_cycle(store, Path(folder))
             print(f"idle cycle with {count:>9,} definitions: {cpu:.2f} ms CPU, {wall:.2f} ms")
             if count == 1_000_000:
+                claims = Claims(store, SystemClock(), "node")
                 bench_claim(store, claims, Path(folder) / "data/plugbay.db")
             store.close()
+
+
+def idle_cycle(store: Store, folder: Path) -> tuple[float, float]:
+    """All that the task does each minute when nothing is due, with the default settings."""
+    clock, settings = SystemClock(), Settings()
+    executor = Executor(1, clock=clock)
+    engine = EmbeddedEngine(clock, MemoryClaims(), workers=4)
+    service = service_on(store, folder, engine, executor, settings, lambda finished, recorded: None)
+    nothing: Any = None
+    parts: Any = SimpleNamespace(service=service, settings=lambda: settings)
+    assembly = Assembly(
+        parts=parts,
+        engine=engine,
+        housekeeping=Housekeeping(store, clock),
+        retiming=Retiming(store, clock),
+        notifications=nothing,
+        health=nothing,
+    )
+    figures = cpu_and_wall(assembly.cycle, 50)
+    service.close()
+    executor.close()
+    return figures
 
 
 def bench_claim(store: Store, claims: Claims, path: Path) -> None:
@@ -140,6 +166,29 @@ class Shop:
         return self._target
 
 
+def service_on(
+    store: Store,
+    folder: Path,
+    engine: EmbeddedEngine,
+    executor: Executor,
+    settings: Settings,
+    after: Callable[[Finished, Recorded], None],
+) -> Service:
+    clock, node = SystemClock(), Node(folder / "data")
+    return Service(
+        clock=clock,
+        node=node,
+        claims=Claims(store, clock, node.id),
+        recording=Recording(store),
+        engine=engine,
+        executing=Executing(clock, Shop(folder / "shop.db"), executor, lambda: settings),
+        executor=executor,
+        settings=lambda: settings,
+        leases=False,
+        after=after,
+    )
+
+
 def bench_throughput(count: int, max_parallel: int = 8) -> None:
     with tempfile.TemporaryDirectory() as folder:
         store, _ = fresh_store(folder)
@@ -158,19 +207,7 @@ def bench_throughput(count: int, max_parallel: int = 8) -> None:
             if len(late) >= count:
                 done.set()
 
-        node = Node(Path(folder) / "data")
-        service = Service(
-            clock=clock,
-            node=node,
-            claims=Claims(store, clock, node.id),
-            recording=Recording(store),
-            engine=engine,
-            executing=Executing(clock, Shop(path), executor, lambda: settings),
-            executor=executor,
-            settings=lambda: settings,
-            leases=False,
-            after=after,
-        )
+        service = service_on(store, Path(folder), engine, executor, settings, after)
         engine.handle(owner=OWNER, name=JOB, call=service.execute, returned=service.returned)
         engine.start()
         fill(store, 8, datetime.now(UTC))  # a warm-up: runners are up, statements are compiled
