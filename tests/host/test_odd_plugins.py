@@ -297,6 +297,14 @@ def test_a_plugin_that_hangs_while_it_goes_is_named_and_holds_up_nobody(
     assert host.modules.enable("stubborn").is_loaded
 
 
+def test_the_page_of_a_disabled_plugin_that_hung_does_not_call_it_refused(hanging, make_host, client_of):
+    host = make_host()
+    host.modules.disable("stubborn")
+    page = client_of(host).get("/admin/base_module/stubborn/overview").text
+    assert ">It is disabled<" in page
+    assert "on_unload did not end" in page
+
+
 def test_the_server_stops_although_a_plugin_hangs(hanging, make_host):
     host = make_host("good")
     host.stop()
