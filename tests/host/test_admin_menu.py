@@ -131,6 +131,15 @@ def test_the_changes_of_an_absent_plugin_are_kept(host: Plugbay, client: TestCli
     assert {"A", "Kind"} <= set(menu(client))
 
 
+def test_of_two_labels_that_lead_nowhere_one_is_renamed_and_moved(host: Plugbay, client: TestClient):
+    for label in ("One", "Two"):
+        host.menu.add("labels", label)
+    second = host.menu.of_owner("labels")[1].key
+    send(client, _move=f"up {second}", **{f"label:{second}": "Second"})
+    ours = [entry.label for entry in host.menu.all_entries() if entry.owner == "labels"]
+    assert ours == ["Second", "One"]
+
+
 OWN = [MenuEntry("shop", "Orders", "/orders"), MenuEntry("shop", "Returns", "/returns")]
 ORDERS, RETURNS = (entry.key for entry in OWN)
 

@@ -78,6 +78,16 @@ def test_an_admin_can_rename_hide_and_reorder(menu: MenuManager):
     assert labels(menu, ADMIN, "user") == []
 
 
+def test_two_entries_of_one_url_are_renamed_one_by_one(menu: MenuManager):
+    menu.add("shop", "Orders again", "/shop/")
+    first, second = (entry.key for entry in menu.all_entries() if entry.url == "/shop/")
+    menu.override({second: MenuOverride("Sales")})
+    assert labels(menu, VIEWER) == ["Orders", "Returns", "Sales"]
+    menu.override({first: MenuOverride("Buys")})
+    assert labels(menu, VIEWER) == ["Buys", "Returns", "Orders again"]
+    assert first == "shop:/shop/"  # as it was kept before there were two
+
+
 def test_hidden_entries_are_still_listed_for_the_admin_to_find(menu: MenuManager):
     menu.override({"shop:/shop/": MenuOverride(hidden=True)})
     assert [entry.label for entry in menu.all_entries() if entry.hidden] == ["Orders"]

@@ -30,11 +30,13 @@ class MenuEntry:
     position: int = 0
     hidden: bool = False
     active: bool = False
+    twins_before: int = 0
+    """How many entries of the same owner with the same URL came earlier."""
 
     @property
     def key(self) -> str:
         """What an override holds on to, whatever the label becomes."""
-        return f"{self.owner}:{self.url}"
+        return f"{self.owner}:{self.url}" + (f" {self.twins_before + 1}" if self.twins_before else "")
 
     def leads_to(self, path: str) -> bool:
         """Whether this entry leads to the page at `path`, or to a page above it."""
@@ -96,7 +98,8 @@ class MenuManager:
         entry = MenuEntry(owner, label, url, icon, menu_type, role, position)
         _check_types(entry)
         with self._lock:
-            self._entries = (*self._entries, entry)
+            twins = sum((other.owner, other.url) == (owner, url) for other in self._entries)
+            self._entries = (*self._entries, replace(entry, twins_before=twins))
 
     def of_owner(self, owner: str) -> list[MenuEntry]:
         return [entry for entry in self._entries if entry.owner == owner]
