@@ -136,6 +136,27 @@ def test_a_format_of_many_millions_is_refused(dialect: str, sql: str) -> None:
     assert rule(sql.replace("99999999", "12"), dialect) is None
 
 
+@pytest.mark.parametrize(
+    ("dialect", "sql"),
+    [
+        ("sqlite", "SELECT printf('%.*c', 1000000000, 'x')"),
+        ("sqlite", "SELECT format('a%-*d', -1000000000, 1)"),
+        ("sqlite", "SELECT 1 WHERE length(printf('%0*.*f', 3, 1000 * 1000000, 1.5)) > 5"),
+        ("postgresql", "SELECT format('%*s', 1000000000, 'x')"),
+        ("postgresql", "SELECT format('%1$*2$s', 'x', 1000000000)"),
+        ("duckdb", "SELECT printf('%*d', 1000000000, 1)"),
+    ],
+)
+def test_a_format_that_takes_its_width_from_a_gigantic_argument_is_refused(dialect: str, sql: str) -> None:
+    assert rule(sql, dialect) == "endless"
+    assert rule(sql.replace("000000", ""), dialect) is None
+
+
+def test_a_large_number_that_is_no_width_is_just_a_number() -> None:
+    assert rule("SELECT printf('%d', 1000000000), printf('100%% * %d', 1000000000)", "sqlite") is None
+    assert rule("SELECT printf('%.*f', 2, a) FROM t WHERE a > 1000000000", "sqlite") is None
+
+
 def test_long_numbers_in_other_texts_are_just_text() -> None:
     assert rule("SELECT '%99999999d'", "sqlite") is None
 

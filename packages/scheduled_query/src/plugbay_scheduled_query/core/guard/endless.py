@@ -25,6 +25,8 @@ _SIZE_ARGUMENT = {
 }  # fmt: skip
 _SERIES = {"generate_series", "range"}
 _FORMATTING = re.compile(r"%[-+ #0]*[0-9.*]*[0-9]{7,}|:[^}]*[0-9]{7,}")
+_FORMATS = {"printf", "format", "sformat"}
+_WIDTH_TAKEN = re.compile(r"(?<!%)(?:%%)*+%[-+ #0-9.,!$]*+\*")  # from an argument: %*d, %.*c
 _SEQUENCE_TABLE = re.compile(r"seq_([0-9]+)_to_([0-9]+)(?:_step_([0-9]+))?")
 
 
@@ -34,7 +36,7 @@ def reject_endless(tree: SyntaxTree, tokens: list[Token], plain: PlainText) -> R
         _reject_recursions(tree, plain)
         or next(filter(None, map(_reject_size, tree.all(exp.Func))), None)
         or next(filter(None, map(_reject_sequence, tree.all(exp.Table))), None)
-        or _reject_format(tokens)
+        or _reject_format(tree, tokens)
     )
 
 
@@ -148,14 +150,22 @@ def _reject_sequence(table: exp.Table) -> Rejection | None:
     return None
 
 
-def _reject_format(tokens: list[Token]) -> Rejection | None:
-    formats = any(
-        token.is_name and token.value.lower() in ("printf", "format", "sformat") for token in tokens
-    )
-    if not formats:
-        return None
-    for token in tokens:
-        if token.kind is Kind.STRING and (match := _FORMATTING.search(token.value)):
+def _reject_format(tree: SyntaxTree, tokens: list[Token]) -> Rejection | None:
+    calls = [call for call in map(_call, tree.all(exp.Func)) if call[0] in _FORMATS]
+    texts = [token.value for token in tokens if token.kind is Kind.STRING] if calls else []
+    for text in texts:
+        if match := _FORMATTING.search(text):
             reason = f"The format {match[0]} asks for a text of many millions of characters."
             return Rejection("endless", reason, match[0])
-    return None
+    takes_width = any(map(_WIDTH_TAKEN.search, texts))
+    return next(filter(None, map(_reject_width, calls)), None) if takes_width else None
+
+
+def _reject_width(call: tuple[str, list[exp.Expr]]) -> Rejection | None:
+    """Which argument is the width is not worked out: a larger number has no place beside such a format."""
+    name, arguments = call
+    width = max((abs(_number(argument) or 0.0) for argument in arguments), default=0.0)
+    if width <= LONGEST:
+        return None
+    reason = f"{name} is asked for a width of {width:,.0f}; at most {LONGEST:,} are allowed."
+    return Rejection("endless", reason, name)
