@@ -6,11 +6,13 @@ from datetime import timedelta
 
 import pytest
 from plugbay import EventBus
-from plugbay_scheduled_query.health_metrics import HealthMetrics
+from plugbay_scheduled_query.assembly import slots_of
+from plugbay_scheduled_query.health_metrics import HealthMetrics, Slots
 from plugbay_scheduled_query.notifications import Notifications
 from plugbay_scheduled_query.reports import Reports
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.settings import Settings
+from service_world import FOREVER, until
 
 A_WHILE_S = 3600  # longer than any rest, and than a test takes by PostgreSQL's own clock
 
@@ -22,7 +24,10 @@ class Health:
         self.settings = Settings(interval=30)
         self.reports = Reports(EventBus())
         notifications = Notifications(lambda: self.settings, lambda: None)
-        self._metrics = HealthMetrics(store, clock, lambda: self.settings, self.reports, notifications)
+        self.slots = Slots(busy=0, most=8)
+        self._metrics = HealthMetrics(
+            store, clock, lambda: self.settings, self.reports, notifications, lambda: self.slots
+        )
 
     def __getitem__(self, name: str) -> float:
         beginning = f"plugbay_scheduled_query_{name} "
@@ -129,3 +134,26 @@ def test_a_lane_is_busy_while_a_run_has_it_and_while_it_rests(
     assert health['lane_busy{source="shop"}'] == 1
     clock.advance(A_WHILE_S)
     assert health['lane_busy{source="shop"}'] == 0
+
+
+def test_the_slots_of_a_process_are_shown_beside_its_lanes(health):
+    health.slots = Slots(busy=3, most=8)
+    assert (health["slots_busy"], health["slots"]) == (3, 8)
+
+
+def test_without_a_pace_the_slots_tell_that_all_are_busy_though_no_lane_is(
+    health, world, add_query, make_due
+):
+    node = world()
+    node.settings = Settings(interval=0, max_parallel=2)
+    for name in ("a", "b", "c"):
+        make_due(add_query(name, query=FOREVER))
+    node.service.tick()
+    until(lambda: slots_of(node.engine, node.settings) == Slots(busy=2, most=2))
+    assert health['lane_busy{source="shop"}'] == 0
+
+
+@pytest.mark.parametrize(("interval", "max_parallel", "most"), [(0, 4, 4), (0, 64, 6), (30, 4, 6)])
+def test_some_workers_are_never_slots_of_the_schedule(world, interval, max_parallel, most):
+    settings = Settings(interval=interval, max_parallel=max_parallel)
+    assert slots_of(world().engine, settings) == Slots(busy=0, most=most)

@@ -9,7 +9,7 @@ from plugbay import Plugbay
 from plugbay_scheduled_query.capacities import Capacities
 from plugbay_scheduled_query.execution import Executing
 from plugbay_scheduled_query.gauge_keeper import GaugeKeeper
-from plugbay_scheduled_query.health_metrics import HealthMetrics
+from plugbay_scheduled_query.health_metrics import HealthMetrics, Slots
 from plugbay_scheduled_query.nodes import Node
 from plugbay_scheduled_query.notifications import Notifications
 from plugbay_scheduled_query.parts import Parts
@@ -27,7 +27,7 @@ from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.samples import Samples
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.running import Running
-from plugbay_scheduled_query.service import JOB, OWNER, PERIOD_S, TASK, Service
+from plugbay_scheduled_query.service import JOB, OWNER, PERIOD_S, SPARE_WORKERS, TASK, Service
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.source_book import SourceBook
 from plugbay_scheduled_query.source_desk import SourceDesk
@@ -108,6 +108,13 @@ def _runners(settings: Settings) -> int:
     return settings.max_parallel + EXTRA_RUNNERS
 
 
+def slots_of(engine: Any, settings: Settings) -> Slots:
+    """What of the engine's workers runs have, and may have."""
+    busy = sum((job.owner, job.name) == (OWNER, JOB) for job in engine.stats().running)
+    most = max(1, engine.workers - SPARE_WORKERS)
+    return Slots(busy, min(most, settings.max_parallel) if settings.interval == 0 else most)
+
+
 def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> Assembly:
     """Builds the service from the host's store, clock and events."""
     store, clock = host.store, host.clock
@@ -174,5 +181,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         housekeeping=Housekeeping(store, clock),
         retiming=Retiming(store, clock),
         notifications=notifications,
-        health=HealthMetrics(store, clock, settings, reports, notifications),
+        health=HealthMetrics(
+            store, clock, settings, reports, notifications, lambda: slots_of(engine, settings())
+        ),
     )

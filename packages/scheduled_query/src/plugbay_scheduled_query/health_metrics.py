@@ -1,6 +1,7 @@
 """The service's own health on /metrics, beside the gauges of the queries."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -27,6 +28,14 @@ _LANES = sa.select(data_sources.c.name, lanes.c.run_id, lanes.c.ended_at).select
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """The runs that this process has at work, and how many scheduled ones it would have at most."""
+
+    busy: int
+    most: int
+
+
 class HealthMetrics:
     """Counters of this process, and the state of the lanes that all processes share."""
 
@@ -37,15 +46,17 @@ class HealthMetrics:
         settings: Callable[[], Settings],
         reports: Reports,
         notifications: Notifications,
+        slots: Callable[[], Slots],
     ) -> None:
         self._store = store
         self._clock = clock
         self._settings = settings
         self._reports = reports
         self._notifications = notifications
+        self._slots = slots
 
     def text(self) -> str:
-        return "".join([*self._counters(), *self._lanes()])
+        return "".join([*self._counters(), *self._lanes(), *self._slot_gauges()])
 
     def _counters(self) -> list[str]:
         reports, sent, failed = self._reports, self._notifications.sent, self._notifications.failed
@@ -71,6 +82,13 @@ class HealthMetrics:
             _family("backlog", "gauge", "Queries that are due and have not started.", "source", waiting),
             _family("oldest_due_seconds", "gauge", "How long the oldest of them is due.", "source", oldest),
             _family("lane_busy", "gauge", "Whether the source's lane runs or rests (1).", "source", busy),
+        ]
+
+    def _slot_gauges(self) -> list[str]:
+        slots = self._slots()
+        return [
+            _single("slots", "gauge", "Scheduled runs that this process has at work at most.", slots.most),
+            _single("slots_busy", "gauge", "Runs that this process has at work.", slots.busy),
         ]
 
 
