@@ -409,5 +409,5 @@ def test_saving_and_deleting_are_told_to_who_listens(service):
         "deleted",
     ]
     assert told[1].data["changed"] == ("name", "query")
-    assert told[2].data["rule"] == "keyword"
+    assert (told[2].data["rule"], told[2].data["at"]) == ("keyword", "save")
     assert told[3].data == {"query_id": made["id"], "name": "Told", "by": "editor"}

@@ -86,11 +86,16 @@ def test_try_answers_with_the_result_and_stores_nothing(service):
 
 
 def test_try_has_the_same_guard(service, caplog):
+    told = []
+    service.host.events.on("scheduled_query.rejected", told.append, owner="test")
     answer = service.editor.post("/api/try", json={"query": "SELECT 'drop'"})
+    service.host.events.remove_owner("test")
     assert answer.status_code == 422
     assert answer.json()["detail"][0]["loc"] == ["body", "query"]
     assert "rejected query=" in caplog.text
     assert "rule=keyword keyword=drop" in caplog.text
+    assert "at=try" in caplog.text
+    assert [event.data["at"] for event in told] == ["try"]
 
 
 def test_try_has_the_same_limits(service):

@@ -24,7 +24,7 @@ class Trying:
     def run(self, given: Mapping[str, Any]) -> Outcome | Refused:
         """Runs `query` on `data_source` within `timeout`; blocks until it ends."""
         wanted = {name: given[name] for name in _TAKEN if name in given}
-        checked = self._workbench.check(_FILLED_IN | wanted)
+        checked = self._workbench.check(_FILLED_IN | wanted, at="try")
         if isinstance(checked, Refused):
             return checked
         draft, source = checked

@@ -127,14 +127,14 @@ class Workbench:
         return query
 
     def check(
-        self, given: Mapping[str, Any], current: Query | None = None
+        self, given: Mapping[str, Any], current: Query | None = None, at: str = "save"
     ) -> tuple[Draft, StoredSource] | Refused:
         """What would be stored, and its source: a new definition, or the current one with these fields."""
         known = self._known()
         if current is None:
-            draft = check_new(given, self._rules(known, _name_in(given)))
+            draft = check_new(given, self._rules(known, at, _name_in(given)))
         else:
-            before, rules = draft_of(current), self._rules(known, current.name, current.id)
+            before, rules = draft_of(current), self._rules(known, at, current.name, current.id)
             draft = check_edit(before, _really_sent(before, given), rules)
         if isinstance(draft, Refused):
             return draft
@@ -212,14 +212,16 @@ class Workbench:
         settings = self._settings()
         return Pace(settings.interval, settings.max_parallel)
 
-    def _rules(self, known: Mapping[str, StoredSource], name: str, query_id: int | None = None) -> DraftRules:
+    def _rules(
+        self, known: Mapping[str, StoredSource], at: str, name: str, query_id: int | None = None
+    ) -> DraftRules:
         settings = self._settings()
 
         def objection(sql: str, data_source: str) -> str | None:
             if data_source not in known:
                 return None  # renamed a moment ago: there is nothing to judge by, and nothing will be stored
             verdict = check(sql, known[data_source].dialect, settings.rules)
-            return self._rejected(verdict, name, query_id) if isinstance(verdict, Rejection) else None
+            return self._rejected(verdict, at, name, query_id) if isinstance(verdict, Rejection) else None
 
         return DraftRules(
             data_sources=known,
@@ -229,10 +231,10 @@ class Workbench:
             series_owner=lambda series: self._definitions.series_owner(series, other_than=query_id),
         )
 
-    def _rejected(self, rejection: Rejection, name: str, query_id: int | None) -> str:
+    def _rejected(self, rejection: Rejection, at: str, name: str, query_id: int | None) -> str:
         rule, found, reason = rejection.rule, rejection.found, rejection.reason
-        log.warning("rejected", query=name, rule=rule, keyword=found, reason=reason, at="save")
-        facts = {"query_id": query_id, "name": name, "rule": rule, "error": reason, "at": "save"}
+        log.warning("rejected", query=name, rule=rule, keyword=found, reason=reason, at=at)
+        facts = {"query_id": query_id, "name": name, "rule": rule, "error": reason, "at": at}
         self._events.emit("scheduled_query.rejected", **facts)
         return reason
 
