@@ -1,4 +1,4 @@
-"""How long the pages take, and how large they are, with 1,000 and 10,000 queries."""
+"""How long the pages take, and how large they are, with 1,000 and 10,000 queries and 600,000 executions."""
 
 import gzip
 import os
@@ -6,20 +6,29 @@ import statistics
 import sys
 import tempfile
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx2
+import sqlalchemy as sa
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from plugbay import SystemClock  # noqa: E402
-from plugbay.store import open_store  # noqa: E402
+from plugbay.store import Store, open_store  # noqa: E402
+from plugbay_scheduled_query import tables  # noqa: E402
 from plugbay_scheduled_query.core.draft import Draft  # noqa: E402
 from plugbay_scheduled_query.repository.definitions import Definitions  # noqa: E402
 from servers import PASSWORD, serving  # noqa: E402
 
 SIZES = (1_000, 10_000)
+EXECUTIONS = 600_000  # of all queries, over as many days whatever their number
+DAYS = 25
+FAILING = 20  # every so many of them fail
+LAST = EXECUTIONS // 25  # page of the dashboard's history
+SINCE = datetime.now(UTC) - timedelta(days=20)
 ROUNDS = 40
 PATHS = {
     "list": "/scheduled_query/",
@@ -28,7 +37,14 @@ PATHS = {
     "list, refresh without news": "seen:/scheduled_query/",
     "dashboard, refresh without news": "seen:/scheduled_query/dashboard",
     "query page": "/scheduled_query/query/1",
-    "dashboard": "/scheduled_query/dashboard",
+    "dashboard, 24 hours": "/scheduled_query/dashboard",
+    "dashboard, 7 days": "/scheduled_query/dashboard?span=7d",
+    "dashboard, 30 days": "/scheduled_query/dashboard?span=30d",
+    "dashboard, middle page": f"/scheduled_query/dashboard?page={LAST // 2}",
+    "dashboard, last page": f"/scheduled_query/dashboard?page={LAST}",
+    "dashboard, failed": "/scheduled_query/dashboard?status=failed",
+    "dashboard, by date": f"/scheduled_query/dashboard?date_from={SINCE:%Y-%m-%d}",
+    "dashboard, by name": "/scheduled_query/dashboard?query=orders+42",
     "widgets": "/scheduled_query/results-widgets",
     "editor": "/scheduled_query/edit/1",
 }
@@ -56,12 +72,49 @@ def measure(home: Path, size: int) -> None:
 
 def fill(data_dir: Path, size: int) -> None:
     store = open_store("", data_dir)
-    definitions = Definitions(store, SystemClock())
+    definitions, made = Definitions(store, SystemClock()), []
     for number in range(size):
         sql = f"SELECT count(*) AS orders FROM orders WHERE country = 'c{number}'"
         fields = {"cron_schedule": f"{number % 60} {number % 24} * * *", "data_source": "samples"}
-        definitions.create(Draft(name=f"Orders {number}", query=sql, **fields), 1, "bench", "UTC")
+        draft = Draft(name=f"Orders {number}", query=sql, **fields)
+        made.append(definitions.create(draft, 1, "bench", "UTC").id)
+    live(store, made)
     store.close()
+
+
+def live(store: Store, query_ids: list[int]) -> None:
+    """Gives each query a past, recorded in the order of time."""
+    rounds = EXECUTIONS // len(query_ids)
+    step, began = timedelta(days=DAYS) / EXECUTIONS, datetime.now(UTC) - timedelta(days=DAYS)
+    one = {"columns": '["orders"]', "text": "[[42]]", "row_count": 1}
+    with store.begin() as connection:
+        texts = [{"id": 10**6 + query_id, "query_id": query_id, **one} for query_id in query_ids]
+        connection.execute(sa.insert(tables.results), texts)
+        for number in range(1, rounds + 1):
+            first = began + step * len(query_ids) * (number - 1)
+            rows = [execution(query_id, number, first + step * n) for n, query_id in enumerate(query_ids)]
+            connection.execute(sa.insert(tables.history), rows)
+        failed, now = rounds // FAILING, datetime.now(UTC)
+        ends = {"last_number": rounds, "last_failed": failed, "last_success": rounds - failed}
+        ends |= {"last_executed": now, "last_status": "success", "last_duration_ms": 5, "changed_at": now}
+        ends["last_result_id"] = 10**6 + tables.states.c.query_id
+        connection.execute(sa.update(tables.states).where(tables.states.c.last_number == 0).values(ends))
+
+
+def execution(query_id: int, number: int, moment: datetime) -> dict[str, Any]:
+    failed = number % FAILING == 0
+    return {
+        "query_id": query_id,
+        "number": number,
+        "status_number": number // FAILING if failed else number - number // FAILING,
+        "executed_at": moment,
+        "due_at": moment - timedelta(milliseconds=50),
+        "duration_ms": 5,
+        "status": "failed" if failed else "success",
+        "error_message": "no such table: orders" if failed else None,
+        "result_id": None if failed else 10**6 + query_id,
+        "trigger": "schedule",
+    }
 
 
 def line(client: httpx2.Client, server: int, name: str, path: str) -> str:

@@ -9,6 +9,7 @@ from plugbay_scheduled_query.capacities import Capacities
 from plugbay_scheduled_query.execution import Executing
 from plugbay_scheduled_query.gauge_keeper import GaugeKeeper
 from plugbay_scheduled_query.reports import Reports
+from plugbay_scheduled_query.repository.activity import Activity
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.glances import Glances
 from plugbay_scheduled_query.repository.histories import Histories
@@ -38,6 +39,7 @@ class Parts:
     histories: Histories
     history_reader: HistoryReader
     overview: Overview
+    activity: Activity
     glances: Glances
     capacities: Capacities
     sources: SourceRepository

@@ -13,8 +13,9 @@ from plugbay_scheduled_query.pages.charts import activity_chart
 from plugbay_scheduled_query.pages.history_view import STATUSES, HistoryView, history_view
 from plugbay_scheduled_query.pages.news import mark
 from plugbay_scheduled_query.pages.site import UNCHANGED, Site, has_seen
+from plugbay_scheduled_query.repository.activity import hours_between
 from plugbay_scheduled_query.repository.definitions import Listing
-from plugbay_scheduled_query.repository.overview import Ran, hours_between
+from plugbay_scheduled_query.repository.overview import Ran
 
 LIMIT = 25
 STANDOUTS = 5
@@ -70,7 +71,7 @@ def activity(site: Site, wanted: str) -> dict[str, Any]:
     span = wanted if wanted in SPANS else next(iter(SPANS))
     length, step_s, words = SPANS[span]
     now = site.parts.clock.now()
-    found = site.parts.overview.by_time(now - length, by_day=step_s == DAY_S)
+    found = site.parts.activity.by_time(length, by_day=step_s == DAY_S)
     totals = {status: sum(counts.values()) for status, counts in found.items()}
     chart = activity_chart(found, hours_between(now - length, now, step_s))
     return {"span": span, "span_words": words, "spans": list(SPANS), "totals": totals, "activity": chart}
@@ -126,8 +127,7 @@ def history(site: Site, view: HistoryView) -> dict[str, Any]:
 
 def suggestions(site: Site) -> dict[str, Any]:
     """Names for the filter to offer."""
-    names, _ = site.parts.definitions.page(Listing(), 0, SUGGESTED)
-    return {"names": [query.name for query in names]}
+    return {"names": site.parts.overview.names(SUGGESTED)}
 
 
 def _executions(site: Site, view: HistoryView) -> tuple[list[Ran], int, str]:

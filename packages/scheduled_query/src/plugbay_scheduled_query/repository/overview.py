@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -74,6 +73,13 @@ class Overview:
             select = _NAMED.where(history.c.id.in_(ids.scalar_subquery())).order_by(*_NEWEST)
             return [_ran(row) for row in connection.execute(select)], total
 
+    def names(self, limit: int) -> Sequence[str]:
+        """The names of the first queries, each once, in alphabetical order."""
+        select = sa.select(queries.c.name).where(_LIVE).distinct()
+        ordered = sa.select(name := select.subquery().c.name).order_by(sa.func.lower(name), name).limit(limit)
+        with self._store.connect() as connection:
+            return connection.scalars(ordered).all()
+
     def has_named(self, name: str) -> bool:
         """Whether any query has this in its name."""
         with self._store.connect() as connection:
@@ -86,20 +92,6 @@ class Overview:
         count = sa.select(sa.func.count(queries.c.id)).where(_LIVE).scalar_subquery()
         with self._store.connect() as connection:
             return tuple(connection.execute(sa.select(last, changed, count)).one())
-
-    def by_time(self, since: datetime, by_day: bool = False) -> dict[str, dict[datetime, int]]:
-        """How many executions ended how in each hour (or day): status → start of the hour → count."""
-        bucket = self._bucket(by_day)
-        select = (
-            sa.select(history.c.status, bucket.label("bucket"), sa.func.count())
-            .where(history.c.executed_at >= since)
-            .group_by(history.c.status, bucket)
-        )
-        found: dict[str, dict[datetime, int]] = {}
-        with self._store.connect() as connection:
-            for status, start, count in connection.execute(select):
-                found.setdefault(status, {})[_moment(start, since)] = count
-        return found
 
     def slowest(self, limit: int) -> list[Standout]:
         """Those whose last execution took longest, in milliseconds."""
@@ -161,12 +153,6 @@ class Overview:
         at = position(queries.c.search_text, part)
         return select.where(at > 0, at < position(queries.c.search_text, "\n"))
 
-    def _bucket(self, by_day: bool) -> sa.ColumnElement[Any]:
-        if self._store.dialect == "sqlite":
-            return sa.func.substr(history.c.executed_at, 1, 10 if by_day else 13, type_=sa.String)
-        step = "day" if by_day else "hour"
-        return sa.func.date_trunc(step, history.c.executed_at, "UTC", type_=sa.DateTime(timezone=True))
-
 
 def _within(wanted: HistoryFilter) -> Iterator[sa.ColumnElement[bool]]:
     if wanted.status != ALL:
@@ -186,17 +172,3 @@ def _not_deleted(connection: sa.Connection) -> Sequence[sa.ColumnElement[bool]]:
 
 def _ran(row: Row) -> Ran:
     return Ran(row.query_name, execution_of(row))
-
-
-def _moment(start: Any, like: datetime) -> datetime:
-    """SQLite groups by the beginning of the text."""
-    if isinstance(start, datetime):
-        return start
-    text = start if len(start) > 10 else f"{start} 00"
-    return datetime.strptime(f"{text}:00", "%Y-%m-%d %H:%M").replace(tzinfo=like.tzinfo)
-
-
-def hours_between(since: datetime, until: datetime, step_s: int) -> Sequence[int]:
-    """The starts of all hours (or days) from one moment to another, as Unix time."""
-    first = int(since.timestamp()) // step_s * step_s
-    return range(first, int(until.timestamp()) + 1, step_s)
