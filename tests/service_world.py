@@ -8,12 +8,13 @@ from fakes import FakeClock
 from plugbay import EventBus, Store
 from plugbay_scheduled_query.core.model import Execution, Query
 from plugbay_scheduled_query.execution import Executing, SourceProblem
+from plugbay_scheduled_query.intake import OWNER
 from plugbay_scheduled_query.nodes import Node
 from plugbay_scheduled_query.reports import Reports
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.histories import Histories, HistoryFilter
 from plugbay_scheduled_query.repository.recording import Recording
-from plugbay_scheduled_query.service import JOB, OWNER, TASK, Service
+from plugbay_scheduled_query.service import JOB, TASK, Service
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.sources.executor import Executor
 from plugbay_scheduled_query.sources.target import Target

@@ -10,6 +10,7 @@ from plugbay_scheduled_query.capacities import Capacities
 from plugbay_scheduled_query.execution import Executing
 from plugbay_scheduled_query.gauge_keeper import GaugeKeeper
 from plugbay_scheduled_query.health_metrics import HealthMetrics, Slots
+from plugbay_scheduled_query.intake import OWNER, PERIOD_S, SPARE_WORKERS
 from plugbay_scheduled_query.nodes import Node
 from plugbay_scheduled_query.notifications import Notifications
 from plugbay_scheduled_query.parts import Parts
@@ -27,7 +28,7 @@ from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.samples import Samples
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.running import Running
-from plugbay_scheduled_query.service import JOB, OWNER, PERIOD_S, SPARE_WORKERS, TASK, Service
+from plugbay_scheduled_query.service import JOB, TASK, Service
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.source_book import SourceBook
 from plugbay_scheduled_query.source_desk import SourceDesk

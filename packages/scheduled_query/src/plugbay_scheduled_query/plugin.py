@@ -8,9 +8,9 @@ from plugbay import BaseModule, Event, Plugbay
 from plugbay_scheduled_query import samples
 from plugbay_scheduled_query.api import api_router
 from plugbay_scheduled_query.assembly import Assembly, assemble
+from plugbay_scheduled_query.intake import OWNER
 from plugbay_scheduled_query.pages import pages_router
 from plugbay_scheduled_query.parts import Parts
-from plugbay_scheduled_query.service import OWNER
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.tables import data_sources
 

@@ -1,39 +1,28 @@
 """The service: tick, run now, execute, cancel. One execution is told here on one screen."""
 
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from plugbay import Clock, get_logger
 
 from plugbay_scheduled_query.core.model import Execution, Trigger
 from plugbay_scheduled_query.execution import Executing, cancelled, interrupted
-from plugbay_scheduled_query.feed import Feed
 from plugbay_scheduled_query.in_flight import InFlight, Promise
+from plugbay_scheduled_query.intake import OWNER, Intake, Timers
 from plugbay_scheduled_query.nodes import Node
 from plugbay_scheduled_query.pulse import Pulse
 from plugbay_scheduled_query.recorder import Recorder
 from plugbay_scheduled_query.repository.claims import ClaimedRun, Claims
 from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
 from plugbay_scheduled_query.settings import Settings
-from plugbay_scheduled_query.throughput import Throughput
 
-OWNER = "scheduled_query"
 TASK = "collect_execute_scheduled_query"
 JOB = "run"
-PERIOD_S = 60
 URGENT = 100  # what a person waits for goes before what the clock asked for
-BATCH = 64  # runs that a process has claimed at the most when nothing paces them
-AHEAD = 2  # times max_parallel: what it claims at the least, so that no slot waits for the next claim
-LEND_A_HAND_S = 0.5  # after the full minute: by then the node that ticked has taken its share
-NO_LIMIT = 1_000_000
-SPARE_WORKERS = 2  # that the schedule leaves free, so that who presses Run Now does not wait for it
 HEARTBEAT_S = 10.0  # a lease lasts three of them
 LOOK_S = 0.5  # how soon the end of another node's run is seen
-AGAIN_S = 5.0  # after the store could not be asked what is due
 ATTEMPTS = 2  # a scheduled run that a crash interrupts runs again once
 ANOTHER_NODE = "another node, which took it over"
 BY_A_PERSON = "cancelled by "  # how the reason of a cancel begins; any other comes from the engine
@@ -51,12 +40,9 @@ class Job(Protocol):
     def on_cancel(self, hook: Callable[[], object]) -> Any: ...
 
 
-class Engine(Protocol):
+class Engine(Timers, Protocol):
     """What the service asks of the task worker."""
 
-    @property
-    def workers(self) -> int: ...
-    def at(self, *, owner: str, name: str, when: datetime, call: Callable[[Any], object]) -> None: ...
     def submit_many(
         self, owner: str, name: str, payloads: Sequence[Mapping[str, Any]], *, priority: int = 0
     ) -> list[str]: ...
@@ -112,9 +98,7 @@ class Service:
         self._after = after
         self._runs = InFlight()
         self._last_beat = clock.monotonic()
-        self._claiming = threading.Lock()
-        self._throughput = Throughput(clock)
-        self._feed = Feed(self._submit, self._most_at_once)
+        self._intake = Intake(clock, claims, engine, self._runs, settings, self._submit)
         self._recorder = Recorder(recording, clock.now, lambda: settings().keeping, self._recorded)
         self._pulse = Pulse(self._beat, lambda: len(self._runs))
 
@@ -122,31 +106,14 @@ class Service:
 
     def start(self) -> None:
         """From now on this node looks for what is due, also when another one ticks."""
-        self._look_again(None)
+        self._intake.start()
 
     def tick(self, job: object = None) -> None:
         """Each minute: takes over what dead nodes left behind, and starts what is due."""
         try:
             self.recover()
         finally:
-            self.refill()
-
-    def refill(self, job: object = None) -> None:
-        """Starts as much of what is due as can start now; called whenever a lane or a slot becomes free.
-
-        After each full minute every node looks again: what the one that ticked has no room for is not kept
-        waiting, and what a fault kept from being seen is found.
-        """
-        if self._feed.is_shut:
-            return
-        with self._claiming:  # around the timer, too: it is set by who looked last
-            again_s: float | None = AGAIN_S
-            try:
-                while claimed := self._claim():
-                    self._start(claimed)
-                again_s = self._rest_s()
-            finally:
-                self._look_again(again_s)
+            self._intake.refill()
 
     def recover(self) -> None:
         """Runs again what a dead node had under way; what cannot run again is recorded as failed."""
@@ -163,7 +130,7 @@ class Service:
         for run in lost:
             if run not in again and self._runs.begin(run.id):
                 self._recorder.submit(interrupted(run, self._clock.now()))
-        self._feed.put(again)
+        self._intake.feed.put(again)
         self._claims.free_orphaned_lanes()
 
     # what people ask for
@@ -211,7 +178,7 @@ class Service:
             if claimed := self._runs.begin(job.payload["run"]):  # else it was cancelled before it began
                 self._execute(job, claimed)
         finally:
-            self._feed.leave(job.payload["run"])
+            self._intake.feed.leave(job.payload["run"])
 
     def returned(self, job: Job) -> None:
         """A run that never began: recorded when a person cancelled it, else given to whoever looks next."""
@@ -219,7 +186,7 @@ class Service:
         if job.cancel_reason.startswith(BY_A_PERSON):
             if claimed:
                 self._recorder.submit(cancelled(claimed, _who(job.cancel_reason), self._clock.now()))
-            self._feed.leave(job.payload["run"])
+            self._intake.feed.leave(job.payload["run"])
             return
         self.retire()  # the engine takes nothing any more: those who wait behind this one would come back too
         if claimed:
@@ -228,11 +195,11 @@ class Service:
 
     def retire(self) -> None:
         """Begins nothing any more; what runs goes on."""
-        self._feed.shut()
+        self._intake.feed.shut()
 
     def close(self) -> None:
         """Writes what is finished and leaves; what is not is recovered by the next node."""
-        waiting = [run.id for run in self._feed.shut() if self._runs.begin(run.id)]
+        waiting = [run.id for run in self._intake.feed.shut() if self._runs.begin(run.id)]
         try:
             if waiting:
                 self._claims.release(waiting)
@@ -255,52 +222,6 @@ class Service:
         return self._recorder.is_idle_while(lambda: len(self._runs) == 0)
 
     # inside
-
-    def _claim(self) -> list[ClaimedRun]:
-        settings = self._settings()
-        if settings.interval <= 0:
-            return self._claim_unpaced(settings)
-        if not self._claims.has_due():
-            return []
-        return self._claims.claim_paced(settings.timezone, settings.interval)
-
-    def _claim_unpaced(self, settings: Settings) -> list[ClaimedRun]:
-        """As much as there is room for; where one source fills it all, the others get in all the same."""
-        held, least = self._runs.scheduled(), settings.max_parallel
-        room = self._most_claimed() - held.total()
-        full = () if room > 0 else [source for source, runs in held.items() if runs >= least]
-        if not self._claims.has_due(but_for=full):
-            return []
-        return self._claims.claim_batch(room, settings.timezone, least, held)
-
-    def _most_claimed(self) -> int:
-        """About what this node does in a second: slow runs are left to whoever has a slot for them."""
-        return max(AHEAD * self._settings().max_parallel, min(self._throughput.per_second, BATCH))
-
-    def _is_worth_a_claim(self) -> bool:
-        """A lane counts for itself; of slots, some are claimed for at a time."""
-        return self._settings().interval > 0 or 2 * self._runs.scheduled().total() <= self._most_claimed()
-
-    def _look_again(self, rest_s: float | None) -> None:
-        now = self._clock.now()
-        minute = now.replace(second=0, microsecond=0) + timedelta(seconds=PERIOD_S + LEND_A_HAND_S)
-        when = minute if rest_s is None else min(minute, now + timedelta(seconds=rest_s))
-        self._engine.at(owner=OWNER, name="refill", when=when, call=self.refill)
-
-    def _rest_s(self) -> float | None:
-        """When a lane that something waits for has rested; for a slot nobody need wait by the clock."""
-        interval = self._settings().interval
-        return self._claims.rest_s(interval) if interval > 0 else None
-
-    def _start(self, claimed: list[ClaimedRun]) -> None:
-        self._runs.add(claimed)
-        self._feed.put(claimed)
-
-    def _most_at_once(self) -> int:
-        """With a pace each source runs one at a time, without one so many in all; some workers stay free."""
-        settings = self._settings()
-        wanted = NO_LIMIT if settings.interval > 0 else settings.max_parallel
-        return min(wanted, max(1, self._engine.workers - SPARE_WORKERS))
 
     def _submit(self, claimed: list[ClaimedRun], priority: int = 0) -> None:
         if claimed:
@@ -326,9 +247,7 @@ class Service:
             except Exception:
                 log.exception("after_execution_failed", query=item.finished.claimed.query_name)
             self._runs.end(item.finished.claimed.id, None if item.is_dropped else item.execution)
-        self._throughput.add(len(group))
-        if self._is_worth_a_claim():
-            self.refill()
+        self._intake.done(item.finished.claimed for item in group)
 
     def _cancel(self, run_id: int, by: str) -> None:
         waiting = self._runs.begin(run_id)
