@@ -14,6 +14,19 @@ import psutil
 
 PLUGBAY = Path(sys.executable).with_name("plugbay")
 REQUESTS = 2000
+PASSWORD = "for the benchmark"
+LOGIN = {"username": "admin", "password": PASSWORD, "next": "/"}
+PAGES = (
+    "/",
+    "/scheduled_query/",
+    "/scheduled_query/dashboard",
+    "/scheduled_query/results-widgets",
+    "/scheduled_query/sources",
+    "/scheduled_query/create",
+    "/admin/plugins",
+    "/openapi.json",
+    "/metrics",
+)
 ALONE = """
 import plugbay.module_manager
 plugbay.module_manager.find_installed = list
@@ -35,10 +48,10 @@ uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False)).run(socke
 class Running:
     """A server process and how long it took to answer."""
 
-    def __init__(self, command: list[str], folder: str) -> None:
+    def __init__(self, command: list[str], folder: str, samples: bool = False) -> None:
         variables = {
-            "PLUGBAY_ADMIN_PASSWORD": "for the benchmark",
-            "PLUGBAY_SAMPLES": "false",
+            "PLUGBAY_ADMIN_PASSWORD": PASSWORD,
+            "PLUGBAY_SAMPLES": str(samples).lower(),
             "PYTHONUNBUFFERED": "1",
         }
         started = time.perf_counter()
@@ -71,6 +84,25 @@ class Running:
             self.client.get(path, follow_redirects=False, **options)
         return (self.cpu_s() - before) / REQUESTS * 1000
 
+    def memory(self) -> str:
+        """What is resident now, and was at most."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        now, most = (int(re.findall(rf"{name}:\s+(\d+)", status)[0]) for name in ("VmRSS", "VmHWM"))
+        return f"{now * 1024 / 1e6:.0f} MB, at most {most * 1024 / 1e6:.0f} MB"
+
+    def use(self, times: int = 20) -> None:
+        """A few logins, and so many visits of each page and runs of each query."""
+        for _ in range(5):
+            self.client.post("/login", data=LOGIN)
+        with httpx2.Client(base_url=self.url, auth=("admin", PASSWORD), timeout=60) as api:
+            queries = [item["id"] for item in api.get("/api/scheduled-queries").json()["data"]]
+            pages = [*PAGES, *(f"/scheduled_query/query/{query_id}" for query_id in queries)]
+            for _ in range(times):
+                for page in pages:
+                    assert self.client.get(page, timeout=60, follow_redirects=True).status_code == 200, page
+                for query_id in queries:
+                    assert api.post(f"/api/run-now/{query_id}").status_code == 200
+
     def stop(self) -> None:
         self.client.close()
         self.process.terminate()
@@ -94,7 +126,7 @@ def main() -> None:
             "anonymous page (303 to the login)": server.cost_ms("/"),
             "anonymous /metrics (401)": server.cost_ms("/metrics"),
         }
-        server.client.post("/login", data={"username": "admin", "password": "for the benchmark", "next": "/"})
+        server.client.post("/login", data=LOGIN)
         costs["page with a session"] = server.cost_ms("/")
         server.stop()
         bare = Running([sys.executable, "-c", BARE], folder)
@@ -112,6 +144,17 @@ def main() -> None:
         runners = server.ps.children(recursive=True)
         print(f"runners: {[f'{child.memory_info().rss / 1e6:.0f} MB' for child in runners]}")
         server.stop()
+    bench_use(everything)
+
+
+def bench_use(everything: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for start in ("first", "second"):
+            server = Running(everything, folder, samples=True)
+            print(f"memory with samples, {start} start: {server.memory()}")
+            server.use()
+            print(f"the same in use: {server.memory()}")
+            server.stop()
 
 
 if __name__ == "__main__":
