@@ -10,7 +10,7 @@ from plugbay_scheduled_query.capacities import Capacities
 from plugbay_scheduled_query.execution import Executing
 from plugbay_scheduled_query.gauge_keeper import GaugeKeeper
 from plugbay_scheduled_query.health_metrics import HealthMetrics, Slots
-from plugbay_scheduled_query.intake import OWNER, PERIOD_S, SPARE_WORKERS
+from plugbay_scheduled_query.intake import OWNER, PERIOD_S, most_at_once
 from plugbay_scheduled_query.nodes import Node
 from plugbay_scheduled_query.notifications import Notifications
 from plugbay_scheduled_query.parts import Parts
@@ -112,8 +112,7 @@ def _runners(settings: Settings) -> int:
 def slots_of(engine: Any, settings: Settings) -> Slots:
     """What of the engine's workers runs have, and may have."""
     busy = sum((job.owner, job.name) == (OWNER, JOB) for job in engine.stats().running)
-    most = max(1, engine.workers - SPARE_WORKERS)
-    return Slots(busy, min(most, settings.max_parallel) if settings.interval == 0 else most)
+    return Slots(busy, most_at_once(engine.workers, settings))
 
 
 def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> Assembly:

@@ -19,7 +19,6 @@ LEND_A_HAND_S = 0.5  # after the full minute: by then the node that ticked has t
 AGAIN_S = 5.0  # after the store could not be asked what is due
 BATCH = 64  # runs that a process has claimed at the most when nothing paces them
 AHEAD = 2  # times max_parallel: what it claims at the least, so that no slot waits for the next claim
-NO_LIMIT = 1_000_000
 SPARE_WORKERS = 2  # that the schedule leaves free, so that who presses Run Now does not wait for it
 
 
@@ -50,7 +49,7 @@ class Intake:
         self._settings = settings
         self._claiming = threading.Lock()
         self._throughput = Throughput(clock)
-        self.feed = Feed(submit, self._most_at_once)
+        self.feed = Feed(submit, lambda: most_at_once(engine.workers, settings()))
 
     def start(self) -> None:
         """From now on this node looks for what is due, also when another one ticks."""
@@ -122,8 +121,8 @@ class Intake:
         interval = self._settings().interval
         return self._claims.rest_s(interval) if interval > 0 else None
 
-    def _most_at_once(self) -> int:
-        """With a pace each source runs one at a time, without one so many in all; some workers stay free."""
-        settings = self._settings()
-        wanted = NO_LIMIT if settings.interval > 0 else settings.max_parallel
-        return min(wanted, max(1, self._engine.workers - SPARE_WORKERS))
+
+def most_at_once(workers: int, settings: Settings) -> int:
+    """With a pace each source runs one at a time, without one so many in all; some workers stay free."""
+    free = max(1, workers - SPARE_WORKERS)
+    return free if settings.interval > 0 else min(free, settings.max_parallel)
