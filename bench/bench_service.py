@@ -22,6 +22,7 @@ from plugbay_scheduled_query.core.draft import Draft
 from plugbay_scheduled_query.core.model import MetricConfig
 from plugbay_scheduled_query.execution import Executing
 from plugbay_scheduled_query.gauge_keeper import GaugeKeeper
+from plugbay_scheduled_query.intake import OWNER
 from plugbay_scheduled_query.nodes import Node
 from plugbay_scheduled_query.reports import Reports
 from plugbay_scheduled_query.repository.claims import Claims
@@ -31,7 +32,7 @@ from plugbay_scheduled_query.repository.housekeeping import Housekeeping
 from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.samples import Samples
-from plugbay_scheduled_query.service import JOB, OWNER, Service
+from plugbay_scheduled_query.service import JOB, Service
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.sources.executor import Executor
 from plugbay_scheduled_query.sources.target import Target
