@@ -114,12 +114,6 @@ class Definitions:
             total = connection.scalar(select.with_only_columns(sa.func.count(), maintain_column_froms=True))
             return [query_of(row) for row in connection.execute(paged)], total or 0
 
-    def by_name(self, name: str) -> Query | None:
-        """The oldest definition of that name."""
-        with self._store.connect() as connection:
-            row = connection.execute(_LIVE.where(queries.c.name == name).order_by(queries.c.id)).first()
-        return query_of(row) if row else None
-
     def all(self) -> Iterator[Query]:
         """Every definition, by id, read in steps."""
         last = 0
