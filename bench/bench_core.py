@@ -13,14 +13,12 @@ from plugbay_scheduled_query.core import missed, schedule
 from plugbay_scheduled_query.core.capacity import Load, Pace, measure
 from plugbay_scheduled_query.core.diff import compare
 from plugbay_scheduled_query.core.draft import DraftRules, check_new
-from plugbay_scheduled_query.core.export import csv_chunks
 from plugbay_scheduled_query.core.metric import gauge_value
 from plugbay_scheduled_query.core.model import Sample
 from plugbay_scheduled_query.core.paging import NumberRange, numbers_of_page
-from plugbay_scheduled_query.core.result_text import iter_rows, preview
-from plugbay_scheduled_query.core.schedule import parse
-from plugbay_scheduled_query.core.timezones import zone
-from plugbay_scheduled_query.gauges import GaugeBoard
+from plugbay_scheduled_query.core.results import csv_chunks, iter_rows, preview
+from plugbay_scheduled_query.core.schedule import parse, zone
+from plugbay_scheduled_query.metrics.gauges import GaugeBoard
 
 NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 ROUNDS = 7

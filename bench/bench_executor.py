@@ -30,8 +30,8 @@ import psutil  # noqa: E402
 import psycopg  # noqa: E402
 import pymysql  # noqa: E402
 import sqlalchemy as sa  # noqa: E402
-from plugbay_scheduled_query.sources.executor import Executor, Outcome, RunRequest  # noqa: E402
-from plugbay_scheduled_query.sources.target import Target  # noqa: E402
+from plugbay_scheduled_query.core.source import Target  # noqa: E402
+from plugbay_scheduled_query.executor.executor import Executor, Outcome, RunRequest  # noqa: E402
 from runner_kit import Asker, eventually, is_gone, target  # noqa: E402
 
 TRIVIAL = "SELECT 1"
@@ -141,7 +141,7 @@ def print_orphans(places: list[Place]) -> None:
     print("\n## From kill -9 of the server until its runner, and the query, are gone (ms)")
     program = (
         "import sys; from runner_kit import Asker, eventually;"
-        "from plugbay_scheduled_query.sources.executor import Executor;"
+        "from plugbay_scheduled_query.executor.executor import Executor;"
         "e = Executor(1, ahead=1); s = Asker(e).start(sys.argv[1], sys.argv[2], timeout_s=600);"
         "print(eventually(lambda: [r.pid for r in e.runners() if r.is_busy])[0], flush=True); s.outcome()"
     )

@@ -9,8 +9,10 @@ import statistics
 import time
 from collections.abc import Callable
 
-from plugbay_scheduled_query.core.guard import Rules, check
-from plugbay_scheduled_query.core.guard.judging import dialect_named, judge
+from plugbay_scheduled_query.core.guard import Rules
+from plugbay_scheduled_query.core.guard.judging import judge
+from plugbay_scheduled_query.dialects import check
+from plugbay_scheduled_query.dialects.guards import language_named
 
 SHORT = "SELECT count(*) FROM orders WHERE deleted_at IS NULL"
 REPORT = """
@@ -52,7 +54,7 @@ def remembered(dialect: str) -> float:
 
 
 def new(sql: str, dialect: str) -> float:
-    return median_cpu(lambda: judge(sql, dialect_named(dialect), RULES))
+    return median_cpu(lambda: judge(sql, language_named(dialect), RULES))
 
 
 def median_cpu(work: Callable[[], object], enough_s: float = 1.0) -> float:

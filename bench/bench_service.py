@@ -20,22 +20,22 @@ from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.assembly import Assembly
 from plugbay_scheduled_query.core.draft import Draft
 from plugbay_scheduled_query.core.model import MetricConfig
-from plugbay_scheduled_query.execution import Executing
-from plugbay_scheduled_query.gauge_keeper import GaugeKeeper
-from plugbay_scheduled_query.intake import OWNER
-from plugbay_scheduled_query.nodes import Node
-from plugbay_scheduled_query.reports import Reports
+from plugbay_scheduled_query.core.source import Target
+from plugbay_scheduled_query.executor.executor import Executor
+from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
-from plugbay_scheduled_query.repository.histories import Histories, HistoryFilter
-from plugbay_scheduled_query.repository.housekeeping import Housekeeping
+from plugbay_scheduled_query.repository.gauges import Samples
+from plugbay_scheduled_query.repository.history import Histories, HistoryFilter
+from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
 from plugbay_scheduled_query.repository.retiming import Retiming
-from plugbay_scheduled_query.repository.samples import Samples
-from plugbay_scheduled_query.service import JOB, Service
+from plugbay_scheduled_query.runs.claiming import OWNER
+from plugbay_scheduled_query.runs.executing import Executing
+from plugbay_scheduled_query.runs.node import Node
+from plugbay_scheduled_query.runs.service import JOB, Service
+from plugbay_scheduled_query.runs.telling import Reports
 from plugbay_scheduled_query.settings import Settings
-from plugbay_scheduled_query.sources.executor import Executor
-from plugbay_scheduled_query.sources.target import Target
 from plugbay_task_worker.claims import MemoryClaims
 from plugbay_task_worker.embedded import EmbeddedEngine
 

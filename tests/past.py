@@ -13,15 +13,15 @@ from plugbay import Store, SystemClock
 from plugbay.store import open_store
 from plugbay_scheduled_query.core.metric import gauge_value
 from plugbay_scheduled_query.core.model import Query, Result, Status, Trigger
-from plugbay_scheduled_query.core.result_text import read_rows
+from plugbay_scheduled_query.core.results import read_rows
 from plugbay_scheduled_query.core.schedule import parse
-from plugbay_scheduled_query.nodes import Node
+from plugbay_scheduled_query.demo import _level
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
-from plugbay_scheduled_query.repository.glances import Glances, Latest
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.recording import Finished, Recording
-from plugbay_scheduled_query.samples import _level
+from plugbay_scheduled_query.repository.summaries import Glances, Latest
+from plugbay_scheduled_query.runs.node import Node
 
 MOST = 420  # executions of one query
 

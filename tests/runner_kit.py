@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from plugbay_scheduled_query.sources.executor import Executor, Outcome, RunRequest
-from plugbay_scheduled_query.sources.results import Caps
-from plugbay_scheduled_query.sources.source import Source, Surroundings, resolve
-from plugbay_scheduled_query.sources.target import Target
+from plugbay_scheduled_query.catalogue.resolving import Surroundings, resolve
+from plugbay_scheduled_query.core.source import Source, Target
+from plugbay_scheduled_query.executor.executor import Executor, Outcome, RunRequest
+from plugbay_scheduled_query.runner.results import Caps
 
 PATIENCE_S = 60.0  # far more than anything needs, on a machine that does much else
 LOOK_AGAIN_S = 0.02

@@ -177,7 +177,7 @@ def test_the_core_of_the_service_does_no_input_or_output():
 
 def test_the_runner_knows_nothing_of_the_web():
     arrows = graph("plugbay_scheduled_query")
-    seen, waiting = set(), ["plugbay_scheduled_query.sources.runner"]
+    seen, waiting = set(), ["plugbay_scheduled_query.runner.program"]
     while waiting:
         name = waiting.pop()
         if name not in seen:

@@ -56,7 +56,7 @@ def test_each_page_is_silent_fits_and_keeps_nobody_out(
 
 
 def world_filter() -> Any:
-    from plugbay_scheduled_query.repository.histories import HistoryFilter
+    from plugbay_scheduled_query.repository.history import HistoryFilter
 
     return HistoryFilter(status="success")
 

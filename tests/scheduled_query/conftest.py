@@ -15,7 +15,7 @@ from plugbay_scheduled_query.core.draft import Draft
 from plugbay_scheduled_query.core.model import Query, Result, Status
 from plugbay_scheduled_query.repository.claims import ClaimedRun, Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
-from plugbay_scheduled_query.repository.histories import Histories
+from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.recording import Finished, Recording
 from plugbay_task_worker.claims import MemoryClaims
 from service_world import World

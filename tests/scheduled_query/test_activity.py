@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
-from plugbay_scheduled_query.repository.activity import LIFE, Activity
+from plugbay_scheduled_query.repository.overview import LIFE, Activity
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.tables import history
 

@@ -9,8 +9,7 @@ import sqlalchemy as sa
 from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.model import Trigger
 from plugbay_scheduled_query.repository.claims import Claims
-from plugbay_scheduled_query.repository.housekeeping import Housekeeping
-from plugbay_scheduled_query.repository.pruning import Keeping
+from plugbay_scheduled_query.repository.pruning import Housekeeping, Keeping
 from service_world import PATIENCE_S, until
 
 

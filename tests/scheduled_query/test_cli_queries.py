@@ -7,10 +7,10 @@ from contextlib import closing
 import pytest
 from click.testing import CliRunner
 from plugbay.cli import root
-from plugbay_scheduled_query.cli_queries import queries
+from plugbay_scheduled_query.cli import queries
+from plugbay_scheduled_query.core.source import Source
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.sources import SourceRepository
-from plugbay_scheduled_query.sources.source import Source
 
 ORDERS = {"name": "Orders", "query": "SELECT 1", "cron_schedule": "@daily"}
 SALES = {
@@ -236,7 +236,7 @@ def test_a_source_of_the_environment_is_there_before_the_first_server(monkeypatc
 def test_no_command_disturbs_the_sources_of_a_servers_setting(folder, monkeypatch, look):
     """A server may have them in its environment, and the shell that calls the command may not."""
     monkeypatch.setenv("SCHEDULED_QUERY_SOURCES", '{"set": "sqlite:////set.db"}')
-    from plugbay_scheduled_query.setting_sources import adopt_setting
+    from plugbay_scheduled_query.catalogue.setting import adopt_setting
 
     look(lambda sources, _: adopt_setting(sources, [Source("set", "sqlite:////set.db")], lambda _: "sqlite"))
     monkeypatch.delenv("SCHEDULED_QUERY_SOURCES")

@@ -3,8 +3,15 @@
 from datetime import UTC, datetime
 
 import pytest
-from plugbay_scheduled_query.core.cadence import starts_by_hour, starts_per_day, starts_per_hour
-from plugbay_scheduled_query.core.capacity import Load, Pace, measure, warning
+from plugbay_scheduled_query.core.capacity import (
+    Load,
+    Pace,
+    measure,
+    starts_by_hour,
+    starts_per_day,
+    starts_per_hour,
+    warning,
+)
 from plugbay_scheduled_query.core.schedule import parse
 
 WINTER = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)

@@ -4,7 +4,14 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_scheduled_query.core.diff import MAX_LISTED, MAX_ROWS, CellChange, ResultDiff, RowChange, compare
+from plugbay_scheduled_query.core.diff import (
+    MAX_LISTED,
+    MAX_ROWS,
+    CellChange,
+    ResultDiff,
+    RowChange,
+    compare,
+)
 
 Rows = list[list[object]]
 

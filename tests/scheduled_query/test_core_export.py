@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_scheduled_query.core.export import CHUNK, csv_chunks, json_chunks
+from plugbay_scheduled_query.core.results import CHUNK, csv_chunks, json_chunks
 
 
 def as_csv(columns: list[str], rows: list[list[object]]) -> str:

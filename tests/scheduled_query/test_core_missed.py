@@ -7,8 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from plugbay_scheduled_query.core import missed
 from plugbay_scheduled_query.core.missed import Advance, advance, passed_over
-from plugbay_scheduled_query.core.schedule import Schedule, parse
-from plugbay_scheduled_query.core.timezones import zone
+from plugbay_scheduled_query.core.schedule import Schedule, parse, zone
 
 NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_scheduled_query.core.numbers import first_number, format_number, number_in
-from plugbay_scheduled_query.core.result_text import iter_rows
+from plugbay_scheduled_query.core.metric import first_number, format_number, number_in
+from plugbay_scheduled_query.core.results import iter_rows
 
 NAN, INFINITY = float("nan"), float("inf")
 

@@ -6,14 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_scheduled_query.core.parameters import (
-    MAX_ID,
-    BadParameter,
-    Period,
-    period,
-    plain_integer,
-)
-from plugbay_scheduled_query.core.times import as_utc, format_utc
+from plugbay_scheduled_query.core.paging import MAX_ID, BadParameter, Period, period, plain_integer
+from plugbay_scheduled_query.core.text import as_utc, format_utc
 
 STATUSES = ("all", "success", "failed", "timeout")
 

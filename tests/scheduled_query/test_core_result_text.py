@@ -6,13 +6,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_scheduled_query.core.result_text import (
-    PREVIEW_BYTES,
-    PREVIEW_ROWS,
-    iter_rows,
-    preview,
-    read_rows,
-)
+from plugbay_scheduled_query.core.results import PREVIEW_BYTES, PREVIEW_ROWS, iter_rows, preview, read_rows
 
 CELLS = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=20)),

@@ -6,8 +6,15 @@ import pytest
 from cronsim import CronSim
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_scheduled_query.core.schedule import MAX_LENGTH, SHORTHANDS, BadCron, Schedule, next_run, parse
-from plugbay_scheduled_query.core.timezones import zone
+from plugbay_scheduled_query.core.schedule import (
+    LONGEST_CRON,
+    SHORTHANDS,
+    BadCron,
+    Schedule,
+    next_run,
+    parse,
+    zone,
+)
 
 NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)  # a Sunday
 
@@ -136,7 +143,7 @@ def test_a_rare_expression_is_not_taken_for_one_that_never_fires() -> None:
 
 def test_128_characters_are_allowed_and_129_are_not() -> None:
     longest = ",".join(["1"] * 60) + " * * * *"
-    longest = longest + " " * (MAX_LENGTH - len(longest))
+    longest = longest + " " * (LONGEST_CRON - len(longest))
     assert parse(longest)
     with pytest.raises(BadCron, match="at most 128 characters; this one has 129"):
         parse(longest + " ")

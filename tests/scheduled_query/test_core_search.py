@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 from plugbay_scheduled_query.core.draft import Draft
-from plugbay_scheduled_query.core.search import ESCAPE, MAX_SEARCH, like_patterns, search_text
+from plugbay_scheduled_query.core.paging import ESCAPE, MAX_SEARCH, like_patterns, search_text
 
 DRAFT = Draft(
     name="Über Orders 100%",

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_scheduled_query.core.timezones import UnknownTimezone, zone, zone_names
+from plugbay_scheduled_query.core.schedule import UnknownTimezone, zone, zone_names
 
 
 def test_a_zone_is_found_by_its_name() -> None:

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from plugbay_scheduled_query.feed import Feed
+from plugbay_scheduled_query.runs.claiming import Feed
 
 
 class Door:

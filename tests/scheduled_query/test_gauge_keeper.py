@@ -5,10 +5,9 @@ from dataclasses import replace
 import pytest
 from plugbay_scheduled_query.core.draft import draft_of
 from plugbay_scheduled_query.core.model import MetricConfig
-from plugbay_scheduled_query.gauge_keeper import GaugeKeeper
-from plugbay_scheduled_query.repository.housekeeping import Housekeeping
-from plugbay_scheduled_query.repository.pruning import Keeping
-from plugbay_scheduled_query.repository.samples import Samples
+from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
+from plugbay_scheduled_query.repository.gauges import Samples
+from plugbay_scheduled_query.repository.pruning import Housekeeping, Keeping
 
 
 @pytest.fixture

@@ -6,9 +6,8 @@ from threading import Thread
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_scheduled_query.core.exposition import family_header, sample_line
 from plugbay_scheduled_query.core.model import Sample
-from plugbay_scheduled_query.gauges import GaugeBoard, exposition
+from plugbay_scheduled_query.metrics.gauges import GaugeBoard, exposition, family_header, sample_line
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 

@@ -7,10 +7,9 @@ from datetime import timedelta
 import pytest
 from plugbay import EventBus
 from plugbay_scheduled_query.assembly import slots_of
-from plugbay_scheduled_query.health_metrics import HealthMetrics, Slots
-from plugbay_scheduled_query.notifications import Notifications
-from plugbay_scheduled_query.reports import Reports
+from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
 from plugbay_scheduled_query.repository.pruning import Keeping
+from plugbay_scheduled_query.runs.telling import Notifications, Reports
 from plugbay_scheduled_query.settings import Settings
 from service_world import FOREVER, until
 

@@ -6,10 +6,10 @@ from itertools import cycle, islice
 import pytest
 import sqlalchemy as sa
 from plugbay_scheduled_query import tables
-from plugbay_scheduled_query.repository import housekeeping, pruning
-from plugbay_scheduled_query.repository.histories import HistoryFilter
-from plugbay_scheduled_query.repository.housekeeping import Housekeeping
-from plugbay_scheduled_query.repository.pruning import Keeping
+from plugbay_scheduled_query.repository import pruning
+from plugbay_scheduled_query.repository import pruning as housekeeping
+from plugbay_scheduled_query.repository.history import HistoryFilter
+from plugbay_scheduled_query.repository.pruning import Housekeeping, Keeping
 
 
 @pytest.fixture

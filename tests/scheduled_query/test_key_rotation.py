@@ -9,8 +9,8 @@ from cryptography.fernet import Fernet
 from fastapi import FastAPI
 from plugbay import Plugbay, Secrets, SecretUnreadable
 from plugbay.rotation import rotate
+from plugbay_scheduled_query.core.source import Source
 from plugbay_scheduled_query.repository.sources import SourceRepository
-from plugbay_scheduled_query.sources.source import Source
 
 OLD, NEW = (Fernet.generate_key().decode() for _ in range(2))
 URL = "postgresql://reader:s3cret@db/shop"

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import threading
 
-from plugbay_scheduled_query.nodes import Node
+from plugbay_scheduled_query.runs.node import Node
 
 
 def test_a_node_is_alive_until_it_leaves(tmp_path):
@@ -19,7 +19,7 @@ def test_a_node_is_alive_until_it_leaves(tmp_path):
 def test_a_process_that_was_killed_is_dead(tmp_path):
     program = (
         "import os, pathlib, sys\n"
-        "from plugbay_scheduled_query.nodes import Node\n"
+        "from plugbay_scheduled_query.runs.node import Node\n"
         "print(Node(pathlib.Path(sys.argv[1])).id, flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
     )

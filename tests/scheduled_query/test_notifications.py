@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from plugbay import Store
 from plugbay.store import open_store
-from plugbay_scheduled_query import notifications, tables
-from plugbay_scheduled_query.notifications import Notifications
+from plugbay_scheduled_query import tables
+from plugbay_scheduled_query.runs import telling as notifications
+from plugbay_scheduled_query.runs.telling import Notifications
 from plugbay_scheduled_query.settings import Settings
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Apprise's own affair

@@ -9,9 +9,9 @@ from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.draft import draft_of
 from plugbay_scheduled_query.core.model import MetricConfig, Result
 from plugbay_scheduled_query.repository.claims import Claims
-from plugbay_scheduled_query.repository.histories import HistoryFilter
+from plugbay_scheduled_query.repository.gauges import Samples
+from plugbay_scheduled_query.repository.history import HistoryFilter
 from plugbay_scheduled_query.repository.pruning import Keeping
-from plugbay_scheduled_query.repository.samples import Samples
 
 KEEP_ALL = Keeping()
 

@@ -3,7 +3,7 @@
 import pytest
 from fastapi import APIRouter, FastAPI
 from fastapi.testclient import TestClient
-from plugbay_scheduled_query.routes_below import RoutesBelow
+from plugbay_scheduled_query.web.parts import RoutesBelow
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from plugbay import Plugbay
-from plugbay_scheduled_query import samples
+from plugbay_scheduled_query import demo as samples
 from plugbay_scheduled_query.core.model import RenderType
-from plugbay_scheduled_query.parts import Parts
 from plugbay_scheduled_query.repository.sources import Origin
+from plugbay_scheduled_query.web.parts import Parts
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.draft import draft_of
 from plugbay_scheduled_query.core.model import MetricConfig, Status
 from plugbay_scheduled_query.repository.definitions import VersionConflict
-from plugbay_scheduled_query.repository.housekeeping import Housekeeping
+from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.settings import Settings
 
 COUNT_TO = (

@@ -10,11 +10,11 @@ from own_thread import in_own_thread
 from plugbay.errors import StoreFull
 from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.model import MetricConfig, Result
-from plugbay_scheduled_query.execution import Answer, finish
+from plugbay_scheduled_query.executor.executor import Outcome
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.pruning import Keeping
+from plugbay_scheduled_query.runs.executing import Answer, finish
 from plugbay_scheduled_query.settings import Settings
-from plugbay_scheduled_query.sources.executor import Outcome
 from service_world import FOREVER, PATIENCE_S, executions, until
 
 

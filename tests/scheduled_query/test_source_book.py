@@ -12,13 +12,13 @@ from cryptography.fernet import Fernet
 from plugbay import Secrets, Store
 from plugbay.store import open_store
 from plugbay_scheduled_query import tables
-from plugbay_scheduled_query.execution import SourceProblem
+from plugbay_scheduled_query.catalogue.own_store import SAMPLE_FILE, surroundings_of
+from plugbay_scheduled_query.catalogue.sources import LOOK_S, SCHEMA_S, SourceBook
+from plugbay_scheduled_query.core.source import Source
+from plugbay_scheduled_query.dialects.session import Report, Table
+from plugbay_scheduled_query.executor.executor import SourceUnavailableError
 from plugbay_scheduled_query.repository.sources import Origin, SourceRepository
-from plugbay_scheduled_query.source_book import LOOK_S, SCHEMA_S, SourceBook
-from plugbay_scheduled_query.sources.dialects.session import Report, Table
-from plugbay_scheduled_query.sources.executor import SourceUnavailableError
-from plugbay_scheduled_query.sources.source import Source
-from plugbay_scheduled_query.surroundings import SAMPLE_FILE, surroundings_of
+from plugbay_scheduled_query.runs.executing import SourceProblem
 
 
 class Looking:

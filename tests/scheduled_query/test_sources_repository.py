@@ -8,10 +8,11 @@ import sqlalchemy as sa
 from cryptography.fernet import Fernet
 from plugbay import Secrets, SecretUnreadable
 from plugbay_scheduled_query import tables
+from plugbay_scheduled_query.catalogue.resolving import dialect_of_url
+from plugbay_scheduled_query.catalogue.setting import adopt_setting
+from plugbay_scheduled_query.core.source import Source
 from plugbay_scheduled_query.repository.definitions import Listing, SourceGone
 from plugbay_scheduled_query.repository.sources import NameTaken, Origin, SourceInUse, SourceRepository
-from plugbay_scheduled_query.setting_sources import adopt_setting
-from plugbay_scheduled_query.sources.source import Source, dialect_of_url
 
 URL = "postgresql://reader:s3cret@db/shop"
 

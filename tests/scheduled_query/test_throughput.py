@@ -1,6 +1,6 @@
 import pytest
 from fakes import FakeClock
-from plugbay_scheduled_query.throughput import Throughput
+from plugbay_scheduled_query.runs.claiming import Throughput
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from plugbay import EventBus, Secrets
 from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.core.metric import series_of
 from plugbay_scheduled_query.core.model import MetricConfig
+from plugbay_scheduled_query.core.source import Source
+from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery, Workbench
 from plugbay_scheduled_query.repository.definitions import Definitions, VersionConflict
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.settings import Settings
-from plugbay_scheduled_query.sources.source import Source
-from plugbay_scheduled_query.workbench import Saved, UnknownQuery, Workbench
 
 GIVEN = {"name": "Orders", "query": "SELECT 1", "cron_schedule": "@daily", "data_source": "shop"}
 

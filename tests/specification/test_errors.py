@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from plugbay_scheduled_query.repository.samples import Samples
+from plugbay_scheduled_query.repository.gauges import Samples
 from service_world import FOREVER
 from specification.asking import history, samples
 

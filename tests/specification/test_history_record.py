@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from plugbay_scheduled_query.core.model import Execution
-from plugbay_scheduled_query.repository.histories import HistoryFilter
+from plugbay_scheduled_query.repository.history import HistoryFilter
 from plugbay_scheduled_query.tables import history as table
 from specification.asking import history
 

@@ -18,10 +18,10 @@ from plugbay import Plugbay
 from plugbay.auth import add_user, create_token
 from plugbay.auth.passwords import Costs, Passwords
 from plugbay_scheduled_query.core.model import Result, Status
-from plugbay_scheduled_query.parts import Parts
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.recording import Finished, Recording
+from plugbay_scheduled_query.web.parts import Parts
 
 PASSWORD = "correct horse battery staple"
 YEARLY = "0 0 1 1 *"  # never due while a test looks

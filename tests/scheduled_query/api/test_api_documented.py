@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plugbay_scheduled_query.api import schemas
+from plugbay_scheduled_query.web.api import schemas
 from pydantic import BaseModel
 
 DOCS = Path(__file__).parents[3] / "docs" / "api.md"

@@ -162,8 +162,8 @@ def test_a_page_of_long_results_never_stands_in_memory(service):
     with service.viewer.stream("GET", f"/api/execution-history/{query_id}") as answer:
         # TestClient keeps the body: the writer itself is measured below
         assert answer.status_code == 200
-    from plugbay_scheduled_query.api.history_text import page_pieces
-    from plugbay_scheduled_query.repository.histories import HistoryFilter
+    from plugbay_scheduled_query.repository.history import HistoryFilter
+    from plugbay_scheduled_query.web.api.history import page_pieces
 
     reader = service.parts.history_reader
     tracemalloc.start()
@@ -176,7 +176,7 @@ def test_a_page_of_long_results_never_stands_in_memory(service):
 
 
 def test_the_details_of_a_long_result_are_not_copied(service):
-    from plugbay_scheduled_query.api.writing import query_pieces
+    from plugbay_scheduled_query.web.api.writing import query_pieces
 
     query_id, text = big(service)
     query = service.parts.definitions.get(query_id, with_result=True)

@@ -263,8 +263,8 @@ def test_deleting_a_query_stops_its_run(service):
 
 
 def test_the_link_has_a_word_for_every_end(service):
-    from plugbay_scheduled_query.api.runs import told
-    from plugbay_scheduled_query.running import Ran
+    from plugbay_scheduled_query.runs.run_now import Ran
+    from plugbay_scheduled_query.web.api.runs import told
 
     made = service.create("SELECT 1", name="Named")
     query = service.parts.definitions.get(made["id"])

@@ -1,14 +1,13 @@
 """Cuts texts as a database would, for tests."""
 
-from plugbay_scheduled_query.core.guard.judging import dialect_named
-from plugbay_scheduled_query.core.guard.lexis import scan
-from plugbay_scheduled_query.core.guard.tokens import Token
+from plugbay_scheduled_query.core.guard.lexis import Token, scan
 from plugbay_scheduled_query.core.guard.verdict import Rejection
+from plugbay_scheduled_query.dialects.guards import language_named
 
 
 def tokens(sql: str, dialect: str = "postgresql", reading: int = 0) -> list[Token]:
     """The tokens of a text that can be cut."""
-    cut = scan(sql, dialect_named(dialect).readings[reading])
+    cut = scan(sql, language_named(dialect).readings[reading])
     assert not isinstance(cut, Rejection), cut
     return cut
 
@@ -20,6 +19,6 @@ def values(sql: str, dialect: str, reading: int = 0) -> list[str]:
 
 def refusal(sql: str, dialect: str) -> Rejection:
     """Why a text cannot be cut."""
-    cut = scan(sql, dialect_named(dialect).readings[0])
+    cut = scan(sql, language_named(dialect).readings[0])
     assert isinstance(cut, Rejection), cut
     return cut

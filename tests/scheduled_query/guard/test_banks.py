@@ -1,7 +1,8 @@
 """The guard against the banks: everything hostile is refused, everything legitimate is allowed."""
 
 import pytest
-from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules, check
+from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules
+from plugbay_scheduled_query.dialects import check
 
 from .banks import BANKS
 

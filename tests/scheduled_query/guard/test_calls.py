@@ -1,7 +1,8 @@
 import pytest
-from plugbay_scheduled_query.core.guard import Allowed, Rejection, check
+from plugbay_scheduled_query.core.guard import Allowed, Rejection
 from plugbay_scheduled_query.core.guard.calls import calls, reject_calls, unknown_calls
-from plugbay_scheduled_query.core.guard.functions.postgresql import POSTGRESQL
+from plugbay_scheduled_query.dialects import check
+from plugbay_scheduled_query.dialects.postgresql.functions import POSTGRESQL
 
 from .cutting import tokens
 

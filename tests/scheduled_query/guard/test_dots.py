@@ -1,7 +1,8 @@
 """PostgreSQL calls functions by a dot; columns behind a dot must still be readable."""
 
 import pytest
-from plugbay_scheduled_query.core.guard import Allowed, Rejection, check
+from plugbay_scheduled_query.core.guard import Allowed, Rejection
+from plugbay_scheduled_query.dialects import check
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 import pytest
-from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules, check
+from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules
 from plugbay_scheduled_query.core.guard.endless import LARGEST
-from plugbay_scheduled_query.core.guard.judging import dialect_named, judge
+from plugbay_scheduled_query.core.guard.judging import judge
+from plugbay_scheduled_query.dialects import check
+from plugbay_scheduled_query.dialects.guards import language_named
 
 
 def rule(sql: str, dialect: str = "postgresql") -> str | None:
@@ -117,7 +119,7 @@ def test_what_a_tree_cannot_know_is_left_to_the_limits() -> None:
 @pytest.mark.parametrize("count", range(5))
 def test_any_number_of_arguments_can_be_judged(dialect: str, count: int) -> None:
     """The parser takes what the database would refuse; the guard must not stumble over it."""
-    named = dialect_named(dialect)
+    named = language_named(dialect)
     for name in sorted(named.functions.harmless):
         judge(f"SELECT {name}({', '.join(['1'] * count)})", named, Rules(()))
 

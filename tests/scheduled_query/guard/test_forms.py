@@ -1,7 +1,8 @@
 """EXPLAIN, SHOW, DESCRIBE and PRAGMA: what only looks is allowed, word by word."""
 
 import pytest
-from plugbay_scheduled_query.core.guard import Allowed, Rejection, check
+from plugbay_scheduled_query.core.guard import Allowed, Rejection
+from plugbay_scheduled_query.dialects import check
 
 
 def verdict(sql: str, dialect: str) -> str:

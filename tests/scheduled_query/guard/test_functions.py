@@ -8,10 +8,9 @@ import mariadb
 import psycopg
 import pytest
 import sqlalchemy as sa
-from plugbay_scheduled_query.core.guard.functions import functions
-from plugbay_scheduled_query.core.guard.grammar import BEFORE_BRACKET, SIZED_TYPES
-from plugbay_scheduled_query.core.guard.judging import dialect_named
-from plugbay_scheduled_query.core.guard.words import words
+from plugbay_scheduled_query.core.guard.calls import BEFORE_BRACKET, SIZED_TYPES, functions
+from plugbay_scheduled_query.core.guard.lexis import words
+from plugbay_scheduled_query.dialects.guards import language_named
 
 DIALECTS = ["sqlite", "postgresql", "mysql", "duckdb"]
 
@@ -50,13 +49,13 @@ def test_a_family_of_names_is_written_with_stars() -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_no_word_of_the_language_hides_a_dangerous_function(dialect: str) -> None:
-    lists = dialect_named(dialect).functions
+    lists = language_named(dialect).functions
     assert [word for word in BEFORE_BRACKET | SIZED_TYPES if lists.danger(word.lower())] == []
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_names_are_written_as_they_are_compared(dialect: str) -> None:
-    harmless = dialect_named(dialect).functions.harmless
+    harmless = language_named(dialect).functions.harmless
     assert all(name == name.lower() and name.isascii() for name in harmless)
 
 
@@ -67,14 +66,14 @@ def test_what_postgresql_calls_volatile_is_harmless_only_where_it_was_looked_int
     volatile = "SELECT DISTINCT proname FROM pg_proc WHERE provolatile = 'v' AND pronamespace = 11"
     with psycopg.connect(url) as connection:
         names = {name for (name,) in connection.execute(volatile)}
-    assert names & dialect_named("postgresql").functions.harmless <= LOOKING_POSTGRESQL
+    assert names & language_named("postgresql").functions.harmless <= LOOKING_POSTGRESQL
 
 
 def test_what_has_effects_in_duckdb_is_harmless_only_where_it_was_looked_into() -> None:
     effects = "SELECT function_name FROM duckdb_functions() WHERE has_side_effects"
     with duckdb.connect() as connection:
         names = {name for (name,) in connection.execute(effects).fetchall()}
-    assert names & dialect_named("duckdb").functions.harmless <= LOOKING_DUCKDB
+    assert names & language_named("duckdb").functions.harmless <= LOOKING_DUCKDB
 
 
 def test_the_table_functions_of_duckdb_that_are_harmless_are_these() -> None:
@@ -82,14 +81,14 @@ def test_the_table_functions_of_duckdb_that_are_harmless_are_these() -> None:
     tables = f"SELECT function_name FROM duckdb_functions() WHERE function_type IN {kinds}"
     with duckdb.connect() as connection:
         names = {name for (name,) in connection.execute(tables).fetchall()}
-    assert names & dialect_named("duckdb").functions.harmless <= TABLES_DUCKDB | {
+    assert names & language_named("duckdb").functions.harmless <= TABLES_DUCKDB | {
         "collations",
         "version",
     }
 
 
 def test_every_function_of_sqlite_is_on_one_of_the_lists() -> None:
-    lists = dialect_named("sqlite").functions
+    lists = language_named("sqlite").functions
     with closing(sqlite3.connect(":memory:")) as connection:
         names = {name.lower() for name, *_ in connection.execute("PRAGMA function_list")}
     names -= {"->", "->>", "match", "rank"}  # operators, and columns in disguise
@@ -102,7 +101,7 @@ def test_functions_of_mariadb_that_wait_lock_or_read_files_are_not_harmless(mari
     with mariadb.connect(mariadb_url) as connection, connection.cursor() as cursor:
         cursor.execute("SELECT LOWER(function) FROM information_schema.sql_functions")
         names = {name for (name,) in cursor.fetchall()}
-    lists = dialect_named("mysql").functions
+    lists = language_named("mysql").functions
     effects = {
         name for name in names if any(part in name for part in ("lock", "wait", "sleep", "file", "bench"))
     }

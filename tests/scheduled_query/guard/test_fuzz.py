@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules
 from plugbay_scheduled_query.core.guard.calls import calls
-from plugbay_scheduled_query.core.guard.judging import dialect_named, judge
-from plugbay_scheduled_query.core.guard.lexis import scan
-from plugbay_scheduled_query.core.guard.tokens import Kind, Token
-from plugbay_scheduled_query.core.guard.words import words
+from plugbay_scheduled_query.core.guard.judging import judge
+from plugbay_scheduled_query.core.guard.lexis import Kind, Token, scan, words
+from plugbay_scheduled_query.dialects.guards import language_named
 
 from .banks import BANKS, mysql, sqlite
 
@@ -26,13 +25,13 @@ def hostile(dialect: str) -> list[str]:
 
 
 def cut(sql: str, dialect: str) -> list[Token]:
-    tokens = scan(sql, dialect_named(dialect).readings[0])
+    tokens = scan(sql, language_named(dialect).readings[0])
     return tokens if isinstance(tokens, list) else []
 
 
 def written(sql: str, token: Token, dialect: str) -> str:
     """The token as it stands in the text, with its quotes."""
-    match = dialect_named(dialect).readings[0].pattern.match(sql, token.start)
+    match = language_named(dialect).readings[0].pattern.match(sql, token.start)
     assert match is not None
     return match[0]
 
@@ -94,14 +93,14 @@ class Mutation:
 def test_no_mutation_of_a_hostile_statement_gets_through(dialect: str, data: st.DataObject) -> None:
     sql = data.draw(st.sampled_from(hostile(dialect))).replace("{victim}", "42").replace("{database}", "shop")
     mutated = Mutation(data.draw, dialect).of(sql)
-    assert isinstance(judge(mutated, dialect_named(dialect), NO_KEYWORDS), Rejection)
+    assert isinstance(judge(mutated, language_named(dialect), NO_KEYWORDS), Rejection)
 
 
 @pytest.mark.parametrize("dialect", [*DIALECTS, "oracle"])
 @settings(max_examples=200)
 @given(sql=st.text())
 def test_no_text_makes_the_guard_stumble(dialect: str, sql: str) -> None:
-    assert isinstance(judge(sql, dialect_named(dialect), Rules()), Allowed | Rejection)
+    assert isinstance(judge(sql, language_named(dialect), Rules()), Allowed | Rejection)
 
 
 PIECES = sorted(
@@ -121,7 +120,7 @@ PIECES = sorted(
 @settings(max_examples=400)
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=25))
 def test_no_heap_of_sql_makes_the_guard_stumble(dialect: str, pieces: list[str]) -> None:
-    assert isinstance(judge(" ".join(pieces), dialect_named(dialect), NO_KEYWORDS), Allowed | Rejection)
+    assert isinstance(judge(" ".join(pieces), language_named(dialect), NO_KEYWORDS), Allowed | Rejection)
 
 
 READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -148,7 +147,7 @@ TAILS = sorted(
 @given(head=st.sampled_from(HEADS), tail=st.lists(st.sampled_from(TAILS), max_size=8))
 def test_of_all_that_the_guard_allows_sqlite_says_that_it_only_reads(head: str, tail: list[str]) -> None:
     sql = " ".join([head, *tail])
-    if judge(sql, dialect_named("sqlite"), NO_KEYWORDS) != Allowed("query"):
+    if judge(sql, language_named("sqlite"), NO_KEYWORDS) != Allowed("query"):
         return
     actions: set[tuple[int, str | None]] = set()
     with closing(sqlite3.connect(":memory:")) as connection:

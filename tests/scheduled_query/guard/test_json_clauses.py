@@ -1,8 +1,9 @@
 """Clauses of JSON functions are left out for the parser; nothing else is."""
 
 import pytest
-from plugbay_scheduled_query.core.guard import Allowed, Rejection, check
-from plugbay_scheduled_query.core.guard.json_clauses import without_json_clauses
+from plugbay_scheduled_query.core.guard import Allowed, Rejection
+from plugbay_scheduled_query.core.guard.parsing import without_json_clauses
+from plugbay_scheduled_query.dialects import check
 
 from .cutting import tokens
 

@@ -4,8 +4,10 @@ import logging
 import threading
 
 import pytest
-from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules, check
-from plugbay_scheduled_query.core.guard.judging import dialect_named, judge
+from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules
+from plugbay_scheduled_query.core.guard.judging import judge
+from plugbay_scheduled_query.dialects import check
+from plugbay_scheduled_query.dialects.guards import language_named
 
 ALL = ["sqlite", "postgresql", "mysql", "duckdb"]
 
@@ -28,7 +30,7 @@ def test_a_query_is_allowed(dialect: str) -> None:
 
 
 def test_mariadb_is_another_name_for_mysql() -> None:
-    assert dialect_named("mariadb") is dialect_named("mysql")
+    assert language_named("mariadb") is language_named("mysql")
 
 
 @pytest.mark.parametrize(
@@ -140,5 +142,5 @@ def test_the_parser_writes_no_log_lines_of_its_own(dialect: str, caplog: pytest.
             "ALTER TABLE x SET y",
             TWISTED,
         ):
-            judge(sql, dialect_named(dialect), Rules(()))
+            judge(sql, language_named(dialect), Rules(()))
     assert caplog.records == []

@@ -1,6 +1,5 @@
 import pytest
-from plugbay_scheduled_query.core.guard.keywords import reject_keywords
-from plugbay_scheduled_query.core.guard.verdict import DEFAULT_KEYWORDS
+from plugbay_scheduled_query.core.guard.verdict import DEFAULT_KEYWORDS, reject_keywords
 
 
 def found(sql: str, *keywords: str) -> str | None:

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from plugbay_scheduled_query.core.guard import Allowed, check
-from plugbay_scheduled_query.sources.executor import Executor
+from plugbay_scheduled_query.core.guard import Allowed
+from plugbay_scheduled_query.dialects import check
+from plugbay_scheduled_query.executor.executor import Executor
 from runner_kit import Asker, target
 
 from .banks import BANKS

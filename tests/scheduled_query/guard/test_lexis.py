@@ -1,8 +1,7 @@
 """How texts are cut: the places where databases differ from each other, and so from any one parser."""
 
 import pytest
-from plugbay_scheduled_query.core.guard.lexis import NotSql
-from plugbay_scheduled_query.core.guard.tokens import Kind
+from plugbay_scheduled_query.core.guard.lexis import Kind, NotSql
 
 from .cutting import refusal, tokens, values
 

@@ -1,8 +1,8 @@
 """The list of what a tree may hold, against all that the parser knows."""
 
 import pytest
-from plugbay_scheduled_query.core.guard.nodes import is_allowed, name_for_people
-from plugbay_scheduled_query.core.guard.words import words
+from plugbay_scheduled_query.core.guard.lexis import words
+from plugbay_scheduled_query.core.guard.tree import is_allowed, name_for_people
 from sqlglot import exp
 
 

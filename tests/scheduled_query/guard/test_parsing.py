@@ -6,8 +6,9 @@ import time
 from itertools import cycle
 
 import pytest
-from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules, check
+from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules
 from plugbay_scheduled_query.core.guard.parsing import parse_one
+from plugbay_scheduled_query.dialects import check
 from sqlglot import exp
 
 PARSERS = ["sqlite", "postgres", "mysql", "duckdb", ""]

@@ -1,13 +1,13 @@
 import pytest
-from plugbay_scheduled_query.core.guard.judging import dialect_named
-from plugbay_scheduled_query.core.guard.plain import PlainText
+from plugbay_scheduled_query.core.guard.parsing import PlainText
+from plugbay_scheduled_query.dialects.guards import language_named
 from sqlglot import exp
 
 from .cutting import tokens
 
 
 def plain(sql: str, dialect: str = "postgresql", allowed: frozenset[str] = frozenset()) -> PlainText:
-    named = dialect_named(dialect)
+    named = language_named(dialect)
     return PlainText(tokens(sql, dialect), named.functions, allowed, named.quote)
 
 

@@ -1,17 +1,17 @@
 from collections import Counter
 
 import pytest
-from plugbay_scheduled_query.core.guard.judging import dialect_named
-from plugbay_scheduled_query.core.guard.plain import PlainText
+from plugbay_scheduled_query.core.guard.parsing import PlainText
 from plugbay_scheduled_query.core.guard.tree import reject_tree
 from plugbay_scheduled_query.core.guard.verdict import Rejection
+from plugbay_scheduled_query.dialects.guards import language_named
 
 from .cutting import tokens
 
 
 def rejection(sql: str, dialect: str = "postgresql", unknown: Counter[str] | None = None) -> Rejection | None:
     """What the tree alone says, without the rules on words that stand before it."""
-    named = dialect_named(dialect)
+    named = language_named(dialect)
     plain = PlainText(tokens(sql, dialect), named.functions, frozenset(), named.quote)
     outcome = reject_tree(
         plain, named.parser, named.functions.harmless, unknown or Counter(), named.table_rule

@@ -4,20 +4,26 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from plugbay_scheduled_query.core.model import Status
-from plugbay_scheduled_query.pages.charts import (
+from plugbay_scheduled_query.dialects.session import Table
+from plugbay_scheduled_query.repository.summaries import Point
+from plugbay_scheduled_query.web.pages.charts import (
     WEEKS,
     activity_chart,
     calendar,
     duration_chart,
+    forms,
+    previous_value,
     value_chart,
 )
-from plugbay_scheduled_query.pages.drafting import SCHEDULES, differences, metric_preview, upcoming
-from plugbay_scheduled_query.pages.hints import completion
-from plugbay_scheduled_query.pages.history_view import history_view
-from plugbay_scheduled_query.pages.list_view import list_view
-from plugbay_scheduled_query.pages.result_view import forms, previous_value
-from plugbay_scheduled_query.repository.glances import Point
-from plugbay_scheduled_query.sources.dialects.session import Table
+from plugbay_scheduled_query.web.pages.editing import (
+    SCHEDULES,
+    completion,
+    differences,
+    metric_preview,
+    upcoming,
+)
+from plugbay_scheduled_query.web.pages.listing import list_view
+from plugbay_scheduled_query.web.pages.query_page import history_view
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 

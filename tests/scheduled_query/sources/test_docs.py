@@ -4,10 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
-from plugbay_scheduled_query.sources import source
-from plugbay_scheduled_query.sources.dialects import mysql_account, postgresql_account
-from plugbay_scheduled_query.sources.results import Caps
-from plugbay_scheduled_query.sources.url import parse_url
+from plugbay_scheduled_query.catalogue import resolving as source
+from plugbay_scheduled_query.core.source import parse_url
+from plugbay_scheduled_query.dialects.mysql import account as mysql_account
+from plugbay_scheduled_query.dialects.postgresql import account as postgresql_account
+from plugbay_scheduled_query.runner.results import Caps
 
 PAGE = (Path(__file__).parents[3] / "docs/data-sources.md").read_text()
 

@@ -8,10 +8,10 @@ import duckdb
 import psutil
 import pytest
 from fakes import FakeClock
-from plugbay_scheduled_query.sources import child, pool
-from plugbay_scheduled_query.sources.executor import Executor, RunRequest
-from plugbay_scheduled_query.sources.pool import RunnerState
-from plugbay_scheduled_query.sources.results import Caps
+from plugbay_scheduled_query.executor import child, pool
+from plugbay_scheduled_query.executor.executor import Executor, RunRequest
+from plugbay_scheduled_query.executor.pool import RunnerState
+from plugbay_scheduled_query.runner.results import Caps
 from runner_kit import Asker, Started, eventually, is_gone, target
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
@@ -279,7 +279,7 @@ def test_a_result_without_end_does_not_grow_the_server(make: Callable[..., Asker
 
 BOOT = """
 import socket, sys, time
-from plugbay_scheduled_query.sources.protocol import *
+from plugbay_scheduled_query.runner.protocol import *
 channel, control = (socket.socket(fileno=int(fd)) for fd in sys.argv[1:3])
 channel.sendall(pack(Kind.READY))
 reader = FrameReader(channel)

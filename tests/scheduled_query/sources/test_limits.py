@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from plugbay_scheduled_query.sources.limits import resident_bytes
-from plugbay_scheduled_query.sources.meter import MEMORY_EXIT
+from plugbay_scheduled_query.runner.limits import MEMORY_EXIT, resident_bytes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are tried on Linux")
 
@@ -26,7 +25,7 @@ def run(program: str, *args: object) -> "subprocess.CompletedProcess[str]":
 def test_a_runner_writes_no_large_file_and_no_core(tmp_path: Path):
     program = """
 import resource, sys
-from plugbay_scheduled_query.sources.limits import restrict_process
+from plugbay_scheduled_query.runner.limits import restrict_process
 restrict_process()
 assert resource.getrlimit(resource.RLIMIT_CORE) == (0, 0)
 try:
@@ -40,7 +39,7 @@ except OSError as error:
 
 def test_a_runner_is_the_first_to_go_when_memory_is_short():
     program = """
-from plugbay_scheduled_query.sources.limits import restrict_process
+from plugbay_scheduled_query.runner.limits import restrict_process
 restrict_process()
 print(open("/proc/self/oom_score_adj").read())
 """
@@ -49,7 +48,7 @@ print(open("/proc/self/oom_score_adj").read())
 
 def test_a_runner_gets_so_much_more_memory_and_no_more():
     program = """
-from plugbay_scheduled_query.sources.limits import limit_address_space
+from plugbay_scheduled_query.runner.limits import limit_address_space
 limit_address_space(100_000_000)
 bytes(50_000_000)
 try:
@@ -63,7 +62,7 @@ except MemoryError:
 def test_a_runner_that_reserves_much_is_held_to_what_it_writes():
     program = """
 import mmap
-from plugbay_scheduled_query.sources.limits import limit_data
+from plugbay_scheduled_query.runner.limits import limit_data
 limit_data(100_000_000)
 mmap.mmap(-1, 1_000_000_000, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ)
 bytes(50_000_000)
@@ -77,7 +76,7 @@ except MemoryError:
 
 def test_a_runner_whose_parent_is_already_gone_ends_at_once():
     program = """
-from plugbay_scheduled_query.sources.limits import die_with_parent
+from plugbay_scheduled_query.runner.limits import die_with_parent
 die_with_parent(1234567)
 print("still here")
 """
@@ -88,7 +87,7 @@ print("still here")
 def test_a_statement_that_fills_the_memory_ends_its_runner():
     program = """
 import threading
-from plugbay_scheduled_query.sources.meter import Meter
+from plugbay_scheduled_query.runner.limits import Meter
 with Meter(None, 600, 1):
     threading.Event().wait()
 """
@@ -98,7 +97,7 @@ with Meter(None, 600, 1):
 def test_a_statement_is_stopped_when_its_time_is_up():
     program = """
 import threading
-from plugbay_scheduled_query.sources.meter import Meter
+from plugbay_scheduled_query.runner.limits import Meter
 stopped = threading.Event()
 class Session:
     cancel = staticmethod(stopped.set)
@@ -116,7 +115,7 @@ def test_the_memory_in_use_is_told():
 def test_a_runner_that_ends_with_its_parent_answers_no_more():
     program = """
 import socket, threading
-from plugbay_scheduled_query.sources.watch import Watch
+from plugbay_scheduled_query.runner.watch import Watch
 near, far = socket.socketpair()
 stopped, answered = threading.Event(), threading.Event()
 class Session:

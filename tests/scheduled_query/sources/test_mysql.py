@@ -6,10 +6,10 @@ import mariadb
 import pytest
 import silent_server
 import sqlalchemy as sa
-from plugbay_scheduled_query.sources.dialects.mysql import open_session, session_settings
-from plugbay_scheduled_query.sources.dialects.mysql_account import grant_warnings
-from plugbay_scheduled_query.sources.dialects.session import Params
-from plugbay_scheduled_query.sources.results import Caps
+from plugbay_scheduled_query.dialects.mysql.account import grant_warnings
+from plugbay_scheduled_query.dialects.mysql.session import open_session, session_settings
+from plugbay_scheduled_query.dialects.session import Params
+from plugbay_scheduled_query.runner.results import Caps
 from runner_kit import Asker, eventually, target
 
 

@@ -7,13 +7,13 @@ import psycopg
 import pytest
 import silent_server
 import sqlalchemy as sa
-from plugbay_scheduled_query.sources import conversation
-from plugbay_scheduled_query.sources.dialects.postgresql import open_session
-from plugbay_scheduled_query.sources.dialects.session import Params, SourceRefusedError
-from plugbay_scheduled_query.sources.executor import SourceUnavailableError
-from plugbay_scheduled_query.sources.own_store import IDENTITY_SQL, StoreIdentity
-from plugbay_scheduled_query.sources.results import Caps
-from plugbay_scheduled_query.sources.source import Surroundings
+from plugbay_scheduled_query.catalogue.resolving import Surroundings
+from plugbay_scheduled_query.core.source import IDENTITY_SQL, SourceRefusedError, StoreIdentity
+from plugbay_scheduled_query.dialects.postgresql.session import open_session
+from plugbay_scheduled_query.dialects.session import Params
+from plugbay_scheduled_query.executor import conversation
+from plugbay_scheduled_query.executor.executor import SourceUnavailableError
+from plugbay_scheduled_query.runner.results import Caps
 from runner_kit import NOWHERE, Asker, eventually, target
 
 

@@ -3,7 +3,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from plugbay_scheduled_query.sources.protocol import (
+from plugbay_scheduled_query.runner.protocol import (
     FRAME_LIMIT,
     HEADER,
     ROWS_FRAME_BYTES,

@@ -1,9 +1,8 @@
 from typing import Any
 
 import pytest
-from plugbay_scheduled_query.sources.dialects.session import SourceError
-from plugbay_scheduled_query.sources.registry import check_name, sources_from_settings
-from plugbay_scheduled_query.sources.source import Source
+from plugbay_scheduled_query.catalogue.setting import check_name, sources_from_settings
+from plugbay_scheduled_query.core.source import Source, SourceError
 
 
 def test_the_settings_name_sources_and_their_urls():

@@ -4,9 +4,9 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from plugbay_scheduled_query.sources.dialects.session import Answer
-from plugbay_scheduled_query.sources.protocol import HEADER
-from plugbay_scheduled_query.sources.results import Caps, ResultWriter
+from plugbay_scheduled_query.dialects.session import Answer
+from plugbay_scheduled_query.runner.protocol import HEADER
+from plugbay_scheduled_query.runner.results import Caps, ResultWriter
 
 
 class Rows:

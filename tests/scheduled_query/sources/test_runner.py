@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plugbay_scheduled_query.sources import runner as program
-from plugbay_scheduled_query.sources.dialects import sqlite
-from plugbay_scheduled_query.sources.dialects.session import SourceError
-from plugbay_scheduled_query.sources.protocol import FrameReader, Kind, pack_json
-from plugbay_scheduled_query.sources.results import Caps
-from plugbay_scheduled_query.sources.runner import Runner, describe
-from plugbay_scheduled_query.sources.watch import Watch
+from plugbay_scheduled_query.core.source import SourceError
+from plugbay_scheduled_query.dialects.sqlite import session as sqlite
+from plugbay_scheduled_query.runner import program
+from plugbay_scheduled_query.runner.program import Runner, describe
+from plugbay_scheduled_query.runner.protocol import FrameReader, Kind, pack_json
+from plugbay_scheduled_query.runner.results import Caps
+from plugbay_scheduled_query.runner.watch import Watch
 from runner_kit import eventually, target
 
 

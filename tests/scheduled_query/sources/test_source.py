@@ -4,15 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plugbay_scheduled_query.sources.dialects.session import SourceError, SourceRefusedError
-from plugbay_scheduled_query.sources.own_store import StoreIdentity
-from plugbay_scheduled_query.sources.source import (
-    Source,
-    Surroundings,
-    dialect_of_url,
-    resolve,
-)
-from plugbay_scheduled_query.sources.target import Target
+from plugbay_scheduled_query.catalogue.resolving import Surroundings, dialect_of_url, resolve
+from plugbay_scheduled_query.core.source import Source, SourceError, SourceRefusedError, StoreIdentity, Target
 
 
 @pytest.fixture

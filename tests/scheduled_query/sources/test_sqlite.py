@@ -7,10 +7,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from plugbay_scheduled_query.sources.dialects.session import Params
-from plugbay_scheduled_query.sources.dialects.sqlite import authorize, open_session
-from plugbay_scheduled_query.sources.executor import SourceUnavailableError
-from plugbay_scheduled_query.sources.results import Caps
+from plugbay_scheduled_query.dialects.session import Params
+from plugbay_scheduled_query.dialects.sqlite.session import authorize, open_session
+from plugbay_scheduled_query.executor.executor import SourceUnavailableError
+from plugbay_scheduled_query.runner.results import Caps
 from runner_kit import Asker, eventually, target
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"

@@ -1,5 +1,5 @@
 import pytest
-from plugbay_scheduled_query.sources.target import Target
+from plugbay_scheduled_query.core.source import Target
 
 
 def test_a_secret_is_masked_wherever_it_stands():

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_scheduled_query.sources.values import (
+from plugbay_scheduled_query.dialects.values import (
     NESTING_LIMIT,
     JsonText,
     NumberText,

@@ -6,35 +6,32 @@ from typing import Any
 
 from plugbay import Plugbay
 
-from plugbay_scheduled_query.capacities import Capacities
-from plugbay_scheduled_query.execution import Executing
-from plugbay_scheduled_query.gauge_keeper import GaugeKeeper
-from plugbay_scheduled_query.health_metrics import HealthMetrics, Slots
-from plugbay_scheduled_query.intake import OWNER, PERIOD_S, most_at_once
-from plugbay_scheduled_query.nodes import Node
-from plugbay_scheduled_query.notifications import Notifications
-from plugbay_scheduled_query.parts import Parts
-from plugbay_scheduled_query.reports import Reports
-from plugbay_scheduled_query.repository.activity import Activity
+from plugbay_scheduled_query.catalogue.editing import SourceDesk
+from plugbay_scheduled_query.catalogue.sources import SourceBook
+from plugbay_scheduled_query.executor.executor import Executor
+from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
+from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
+from plugbay_scheduled_query.queries.capacity import Capacities
+from plugbay_scheduled_query.queries.editing import Workbench
+from plugbay_scheduled_query.queries.trying import Trying
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
-from plugbay_scheduled_query.repository.glances import Glances
-from plugbay_scheduled_query.repository.histories import Histories
-from plugbay_scheduled_query.repository.history_rows import HistoryReader
-from plugbay_scheduled_query.repository.housekeeping import Housekeeping
-from plugbay_scheduled_query.repository.overview import Overview
+from plugbay_scheduled_query.repository.gauges import Samples
+from plugbay_scheduled_query.repository.history import Histories, HistoryReader
+from plugbay_scheduled_query.repository.overview import Activity, Overview
+from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
 from plugbay_scheduled_query.repository.retiming import Retiming
-from plugbay_scheduled_query.repository.samples import Samples
 from plugbay_scheduled_query.repository.sources import SourceRepository
-from plugbay_scheduled_query.running import Running
-from plugbay_scheduled_query.service import JOB, TASK, Service
+from plugbay_scheduled_query.repository.summaries import Glances
+from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once
+from plugbay_scheduled_query.runs.executing import Executing
+from plugbay_scheduled_query.runs.node import Node
+from plugbay_scheduled_query.runs.run_now import Running
+from plugbay_scheduled_query.runs.service import JOB, TASK, Service
+from plugbay_scheduled_query.runs.telling import Notifications, Reports
 from plugbay_scheduled_query.settings import Settings
-from plugbay_scheduled_query.source_book import SourceBook
-from plugbay_scheduled_query.source_desk import SourceDesk
-from plugbay_scheduled_query.sources.executor import Executor
-from plugbay_scheduled_query.trying import Trying
-from plugbay_scheduled_query.workbench import Workbench
+from plugbay_scheduled_query.web.parts import Parts
 
 NOTIFY = "notify"
 BEHIND = -10  # the priority of messages: after every run

@@ -5,14 +5,14 @@ from typing import Any
 from fastapi import APIRouter
 from plugbay import BaseModule, Event, Plugbay
 
-from plugbay_scheduled_query import samples
-from plugbay_scheduled_query.api import api_router
+from plugbay_scheduled_query import demo as samples
 from plugbay_scheduled_query.assembly import Assembly, assemble
-from plugbay_scheduled_query.intake import OWNER
-from plugbay_scheduled_query.pages import pages_router
-from plugbay_scheduled_query.parts import Parts
+from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.tables import data_sources
+from plugbay_scheduled_query.web.api import api_router
+from plugbay_scheduled_query.web.pages import pages_router
+from plugbay_scheduled_query.web.parts import Parts
 
 UNLOAD_GRACE_S = 5.0  # someone waits for the page that disables the plugin
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from plugbay_scheduled_query.core.result_text import read_rows
+from plugbay_scheduled_query.core.results import read_rows
 
 MAX_ROWS = 10_000  # compared on each side
 MAX_LISTED = 100  # of each kind; all are counted

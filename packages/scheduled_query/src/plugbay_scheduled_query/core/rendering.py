@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from plugbay_scheduled_query.core.metric import format_number, number_in
 from plugbay_scheduled_query.core.model import Number, RenderType
-from plugbay_scheduled_query.core.numbers import format_number, number_in
-from plugbay_scheduled_query.core.result_text import PREVIEW_ROWS, read_rows
+from plugbay_scheduled_query.core.results import PREVIEW_ROWS, read_rows
 
 NOISE = Decimal("1e-12")  # a share of a number that a float cannot tell from it
 

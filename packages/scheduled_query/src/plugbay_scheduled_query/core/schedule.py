@@ -1,17 +1,48 @@
-"""When a query is due: five-field cron in a time zone, by the rules of cronsim."""
+"""Time zones by name, as the machine's zone database knows them."""
 
 import re
 from datetime import UTC, datetime, tzinfo
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import NamedTuple
+from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
 
-from plugbay_scheduled_query.core.characters import quoted
-from plugbay_scheduled_query.core.times import as_utc
-from plugbay_scheduled_query.core.timezones import zone
+from plugbay_scheduled_query.core.text import as_utc, quoted
 
-MAX_LENGTH = 128  # characters; a list of 20,000 items would take 100 ms to read
+LONGEST_ZONE_NAME = 64  # the longest name in use has 32 characters
+
+
+class UnknownTimezone(ValueError):
+    """No time zone has this name."""
+
+
+@lru_cache(maxsize=1024)
+def zone(name: str) -> tzinfo:
+    """The time zone of that name; UTC is there even on a machine without a zone database."""
+    if name == "UTC":
+        return UTC
+    # only listed names reach the file system, so that no name can be a path to somewhere else
+    if name not in zone_names():
+        raise UnknownTimezone(f"no time zone is called {quoted(name)}{_suggestion(name)}")
+    return ZoneInfo(name)
+
+
+@lru_cache(maxsize=1)
+def zone_names() -> frozenset[str]:
+    """Every name that can be chosen, and means the same on every machine."""
+    return (frozenset(available_timezones()) | {"UTC"}) - {"localtime", "Factory"}
+
+
+def _suggestion(name: str) -> str:
+    by_folded = {known.casefold(): known for known in zone_names()}
+    asked = name[:LONGEST_ZONE_NAME].strip().replace(" ", "_").casefold()
+    close = get_close_matches(asked, by_folded, n=1, cutoff=0.8)
+    return f"; did you mean {by_folded[close[0]]}?" if close else "; use a name such as Europe/Berlin or UTC"
+
+
+LONGEST_CRON = 128  # characters; a list of 20,000 items would take 100 ms to read
 SHORTHANDS = {
     "@hourly": "0 * * * *",
     "@daily": "0 0 * * *",
@@ -66,8 +97,8 @@ def next_run(cron_schedule: str, timezone: str, after: datetime) -> datetime:
 
 @lru_cache(maxsize=4096)
 def _read(expression: str) -> Schedule | str:
-    if len(expression) > MAX_LENGTH:
-        return f"a cron expression has at most {MAX_LENGTH} characters; this one has {len(expression)}"
+    if len(expression) > LONGEST_CRON:
+        return f"a cron expression has at most {LONGEST_CRON} characters; this one has {len(expression)}"
     words = expression.split()
     if not words:
         return "a cron expression is needed, such as */5 * * * *"

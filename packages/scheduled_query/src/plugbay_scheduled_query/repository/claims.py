@@ -12,8 +12,7 @@ from plugbay import Clock, Store, get_logger
 
 from plugbay_scheduled_query.core.missed import Advance, advance
 from plugbay_scheduled_query.core.model import MetricConfig, Run, Trigger
-from plugbay_scheduled_query.repository.rows import Row, metric_of
-from plugbay_scheduled_query.repository.store_clock import store_now
+from plugbay_scheduled_query.repository.rows import Row, metric_of, store_now
 from plugbay_scheduled_query.tables import lanes, queries, runs
 
 NOBODY = ""  # the node of runs that were given back

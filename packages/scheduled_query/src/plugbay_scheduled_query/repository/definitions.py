@@ -15,10 +15,9 @@ from plugbay_scheduled_query.core.capacity import Load
 from plugbay_scheduled_query.core.draft import Draft, draft_of, starts_afresh
 from plugbay_scheduled_query.core.metric import Series, series_of
 from plugbay_scheduled_query.core.model import Query
+from plugbay_scheduled_query.core.paging import ESCAPE, like_patterns, search_text
 from plugbay_scheduled_query.core.schedule import next_run
-from plugbay_scheduled_query.core.search import ESCAPE, like_patterns, search_text
-from plugbay_scheduled_query.repository.changes import touch
-from plugbay_scheduled_query.repository.rows import metric_text, query_of
+from plugbay_scheduled_query.repository.rows import metric_text, query_of, touch
 from plugbay_scheduled_query.tables import data_sources, queries, results, runs, states
 
 Sort = Literal["name", "last_executed", "next_run_at", "last_duration_ms", "last_status", "data_source", "id"]

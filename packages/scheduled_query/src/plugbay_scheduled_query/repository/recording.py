@@ -11,10 +11,9 @@ from plugbay import PlugbayError, Store, get_logger
 
 from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.model import RECENT_KEPT, Execution, Result, Status, Trigger
-from plugbay_scheduled_query.repository.changes import moment_after
 from plugbay_scheduled_query.repository.claims import ClaimedRun
 from plugbay_scheduled_query.repository.pruning import Keeping, prune
-from plugbay_scheduled_query.repository.rows import metric_of
+from plugbay_scheduled_query.repository.rows import metric_of, moment_after
 from plugbay_scheduled_query.tables import history, lanes, queries, results, runs, states
 
 log = get_logger(__name__)

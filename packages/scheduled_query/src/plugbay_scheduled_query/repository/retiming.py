@@ -7,8 +7,7 @@ import sqlalchemy as sa
 from plugbay import Clock, Store, get_logger
 
 from plugbay_scheduled_query.core.schedule import next_run
-from plugbay_scheduled_query.repository.rows import Row
-from plugbay_scheduled_query.repository.store_clock import store_now
+from plugbay_scheduled_query.repository.rows import Row, store_now
 from plugbay_scheduled_query.tables import marks, queries
 
 MARK = "timezone:"  # in the table of marks, before the zone that all next times go by

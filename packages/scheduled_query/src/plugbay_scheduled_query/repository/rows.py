@@ -1,10 +1,41 @@
-"""Rows of the tables as values of the core."""
+"""One clock for all nodes: PostgreSQL's own where they may be on many machines."""
 
 import json
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
+import sqlalchemy as sa
+from plugbay import Clock, UTCDateTime
+
 from plugbay_scheduled_query.core.model import Execution, MetricConfig, Query, RenderType, Status, Trigger
+from plugbay_scheduled_query.tables import states
+
+_NOW = sa.select(sa.func.clock_timestamp(type_=UTCDateTime))
+
+
+def store_now(connection: sa.Connection, clock: Clock) -> datetime:
+    """Now, for claims, leases, lanes and next times."""
+    if connection.dialect.name == "sqlite":
+        return clock.now()
+    return connection.execute(_NOW).scalar_one()
+
+
+TICK = timedelta(microseconds=1)
+
+
+def moment_after(last: datetime, now: datetime) -> datetime:
+    """Now, or right after the last change, whatever the clocks of nodes say."""
+    return max(now, last + TICK)
+
+
+def touch(connection: sa.Connection, query_id: int, now: datetime, **values: object) -> None:
+    """Says that a query changed, and with it these values of its state."""
+    of_query = states.c.query_id == query_id
+    last = connection.execute(sa.select(states.c.changed_at).where(of_query).with_for_update()).scalar_one()
+    changed_at = moment_after(last, now)
+    connection.execute(sa.update(states).where(of_query).values(changed_at=changed_at, **values))
+
 
 Row = Any  # SQLAlchemy's own type would name each column's
 

@@ -9,8 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 from plugbay import Clock, Secrets, SecretUnreadable, Store, get_logger
 
+from plugbay_scheduled_query.core.source import Source
 from plugbay_scheduled_query.repository.rows import Row
-from plugbay_scheduled_query.sources.source import Source
 from plugbay_scheduled_query.tables import data_sources, lanes, queries
 
 NAMED_AT_MOST = 10  # of the queries that keep a source from being deleted

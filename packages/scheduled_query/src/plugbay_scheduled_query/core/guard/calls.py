@@ -1,14 +1,88 @@
-"""Finds every call of a function by the bracket behind its name, and asks the lists whether it may be."""
+"""Which functions a query may call, per database: those known to be harmless, and those known to do harm.
 
+A name on neither list is refused too, with another sentence: a function of one's own, or of an extension,
+can do anything its author may do, and only an operator can know that (`allowed_functions`).
+"""
+
+import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import translate
 from itertools import pairwise
 from typing import NamedTuple
 
-from .functions import Functions
-from .grammar import BEFORE_BRACKET, SAMPLING, SIZED_TYPES
-from .tokens import Kind, Token
-from .verdict import Rejection
+from plugbay_scheduled_query.core.guard.lexis import Kind, Token, words
+from plugbay_scheduled_query.core.guard.verdict import Rejection
+
+
+@dataclass(frozen=True)
+class Functions:
+    """The names to allow, and families of dangerous ones with what they do."""
+
+    harmless: frozenset[str]
+    dangerous: tuple[tuple[str, re.Pattern[str]], ...]
+
+    def danger(self, name: str) -> str | None:
+        """What a function of this name does that no query may do, if that is known."""
+        if name in self.harmless:
+            return None
+        return next((harm for harm, family in self.dangerous if family.fullmatch(name)), None)
+
+
+def functions(harmless: str, dangerous: dict[str, str]) -> Functions:
+    """From harmless names, and from the harm that families of names do; `*` stands for any letters."""
+    families = ((harm, "|".join(map(translate, names.split()))) for harm, names in dangerous.items())
+    return Functions(words(harmless), tuple((harm, re.compile(pattern)) for harm, pattern in families))
+
+
+STANDARD = """
+abs acos asin atan atan2 avg cast ceil ceiling char_length character_length coalesce concat concat_ws corr
+cos cot count covar_pop covar_samp cume_dist current_date current_time current_timestamp degrees
+dense_rank exp extract first_value floor greatest grouping ifnull lag last_value lead least left length ln
+localtime localtimestamp log log10 log2 lower lpad ltrim max min mod nth_value ntile nullif octet_length
+overlay percent_rank percentile_cont percentile_disc pi position pow power radians rank regr_avgx
+regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy replace reverse right
+round row row_number rpad rtrim sign sin sqrt stddev stddev_pop stddev_samp string_agg substr substring
+sum tan translate trim try_cast upper var_pop var_samp variance
+"""
+
+
+# Reserved, or meaningful only in this place; a quoted name is never one of them.
+BEFORE_BRACKET = words("""
+    ALL AND ANY ARRAY AS ASOF BETWEEN BY CASE COLUMNS CROSS CUBE DISTINCT DIV ELSE ESCAPE EXCEPT EXCLUDE
+    EXISTS FILTER FOR FROM FULL GROUP GROUPING HAVING ILIKE IN INDEX INNER INTERSECT INTERVAL IS JOIN KEY
+    LATERAL LIKE LIMIT MATCH MATERIALIZED MINUS NATURAL NESTED NOT OF OFFSET ON ONLY OPERATOR OR OUTER
+    OVER OVERLAPS PARTITION PASSING PERCENT PIVOT POSITIONAL QUALIFY RECURSIVE REGEXP RENAME REPEATABLE
+    RETURNING RLIKE ROLLUP ROW ROWS SELECT SEPARATOR SETS SIMILAR SOME STRAIGHT_JOIN TABLESAMPLE THEN TO
+    UNION UNPIVOT USING VALUES WHEN WHERE WITH WITHIN XOR ZONE AGAINST DESCRIBE SUMMARIZE
+""")
+
+# Ways to take a sample, `TABLESAMPLE system (10)`; anywhere else these are names like any other.
+SAMPLING = words("BERNOULLI RESERVOIR SYSTEM")
+
+# Types with a size; after AS and :: every name is a type or an alias and needs no list.
+SIZED_TYPES = words("""
+    BIGINT BINARY BIT BLOB BPCHAR CHAR CHARACTER DATETIME DEC DECIMAL DOUBLE ENUM FIXED FLOAT HALFVEC INT
+    INTEGER MEDIUMINT MEDIUMTEXT NCHAR NUMBER NUMERIC NVARCHAR PRECISION REAL SMALLINT SPARSEVEC STRING
+    STRUCT TEXT TIME TIMESTAMP TIMESTAMPTZ TIMETZ TINYINT UNION VARBINARY VARBIT VARCHAR VARYING VECTOR
+""")
+
+# Functions with a grammar of their own, EXTRACT(year FROM x): sqlglot must see their true names.
+OWN_SYNTAX = words("""
+    cast char convert extract get_format grouping group_concat json json_array json_arrayagg
+    json_exists json_object json_objectagg json_query json_scalar json_serialize json_table json_value
+    listagg normalize overlay position string_agg substring timestampadd timestampdiff
+    trim try_cast weight_string xmlagg xmlattributes xmlconcat xmlelement xmlexists xmlforest
+    xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable
+""")
+
+# Types of PostgreSQL that sqlglot does not expect before a text, as in inet '10.0.0.1'.
+TEXT_TYPES = words("""
+    BOX CIDR CIRCLE DATEMULTIRANGE DATERANGE HSTORE INET INT4RANGE INT8RANGE JSONPATH LINE LSEG LTREE
+    MACADDR MACADDR8 MONEY NUMRANGE OID PG_LSN POINT POLYGON REGCLASS REGNAMESPACE REGPROC REGROLE REGTYPE
+    TSQUERY TSRANGE TSTZRANGE TSVECTOR UUID XML
+""")
 
 
 class Call(NamedTuple):

@@ -9,10 +9,9 @@ from math import prod
 
 from sqlglot import exp
 
-from .plain import CALL_PREFIX, PlainText
-from .syntax import SyntaxTree
-from .tokens import Kind, Token
-from .verdict import Rejection
+from plugbay_scheduled_query.core.guard.lexis import Kind, Token
+from plugbay_scheduled_query.core.guard.parsing import CALL_PREFIX, PlainText, SyntaxTree
+from plugbay_scheduled_query.core.guard.verdict import Rejection
 
 LARGEST = 10_000_000  # rows of one series; ten times what is sensible
 # No cell keeps more, and looking for one long text in another cannot be stopped, however long it takes.

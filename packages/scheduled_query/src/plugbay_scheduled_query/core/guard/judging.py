@@ -1,40 +1,91 @@
-"""May this text be sent to this database? Each step can refuse; only what passes all is allowed."""
+"""What the guard must know of a database: how it cuts text, what it calls, names and shows."""
 
-from functools import cache
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import TypeAlias
 
-from .cache import VerdictCache
-from .calls import reject_calls, unknown, unknown_calls
-from .characters import reject_characters
-from .dialects import Dialect
-from .dialects.duckdb import DUCKDB
-from .dialects.mysql import MYSQL
-from .dialects.other import other
-from .dialects.postgresql import POSTGRESQL
-from .dialects.sqlite import SQLITE
-from .dots import reject_dots, reject_dotted_columns
-from .endless import reject_endless
-from .forms import Form
-from .keywords import reject_keywords
-from .lexis import NotSql, scan
-from .plain import PlainText
-from .statements import reject_words, single_statement
-from .tokens import Token
-from .tree import reject_tree
-from .verdict import MAX_WORDS, Allowed, Rejection, Rules, Verdict
+from plugbay_scheduled_query.core.guard.calls import Functions, reject_calls, unknown, unknown_calls
+from plugbay_scheduled_query.core.guard.endless import reject_endless
+from plugbay_scheduled_query.core.guard.lexis import Lexis, NotSql, Token, scan
+from plugbay_scheduled_query.core.guard.parsing import PlainText
+from plugbay_scheduled_query.core.guard.statements import (
+    Form,
+    Recognise,
+    no_forms,
+    reject_words,
+    single_statement,
+)
+from plugbay_scheduled_query.core.guard.tree import TableRule, reject_dots, reject_dotted_columns, reject_tree
+from plugbay_scheduled_query.core.guard.verdict import (
+    MAX_WORDS,
+    Allowed,
+    Rejection,
+    Rules,
+    Verdict,
+    reject_characters,
+    reject_keywords,
+)
 
-_DIALECTS = {"sqlite": SQLITE, "postgresql": POSTGRESQL, "mysql": MYSQL, "mariadb": MYSQL, "duckdb": DUCKDB}
-_verdicts = VerdictCache(4096)
-
-
-def check(sql: str, dialect: str, rules: Rules = Rules()) -> Verdict:  # noqa: B008 — it is frozen
-    """Whether the text only reads, in the words of this database (SQLAlchemy's name for it); never raises."""
-    try:
-        return _verdicts.get(sql, dialect, rules, lambda: judge(sql, dialect_named(dialect), rules))
-    except Exception:  # a guard that stumbles has not understood the text; it may do better another time
-        return Rejection("parse", "The query could not be understood; write it in plainer SQL.")
+Rewrite: TypeAlias = Callable[[list[Token]], list[Token]]
 
 
-def judge(sql: str, dialect: Dialect, rules: Rules) -> Verdict:
+def any_table(parts: tuple[str, ...], is_call: bool) -> str | None:
+    """The rule for databases in which every table may be read."""
+    return None
+
+
+def same_tokens(tokens: list[Token]) -> list[Token]:
+    """For databases whose queries the parser knows."""
+    return tokens
+
+
+@dataclass(frozen=True)
+class Language:
+    """One database in the guard's eyes; of its readings the first is usual, settings choose others."""
+
+    parser: str  # sqlglot's name for it
+    readings: tuple[Lexis, ...]
+    functions: Functions
+    recognise: Recognise = no_forms
+    table_rule: TableRule = any_table
+    query_words: frozenset[str] = frozenset()  # that begin a query here, beside SELECT and its like
+    quote: str = '"'  # what the parser takes around a name
+    doubtful: str = "\\"  # without one of these characters all readings are the same
+    calls_by_dot: bool = False  # `(x).f` calls f
+    refused_texts: tuple[str, ...] = ()
+    rewrite: Rewrite = same_tokens  # what the parser does not know, in words that it knows
+
+
+class VerdictCache:
+    """At most so many verdicts, the least used forgotten first; of the texts it keeps only digests."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._verdicts: OrderedDict[tuple[bytes, str, Rules], Verdict] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, sql: str, dialect: str, rules: Rules, judge: Callable[[], Verdict]) -> Verdict:
+        """The verdict from memory, or a new one."""
+        key = (hashlib.sha256(sql.encode("utf-8", "surrogatepass")).digest(), dialect, rules)
+        with self._lock:
+            if (known := self._verdicts.get(key)) is not None:
+                self._verdicts.move_to_end(key)
+                return known
+        verdict = judge()
+        with self._lock:
+            self._verdicts[key] = verdict
+            while len(self._verdicts) > self._capacity:
+                self._verdicts.popitem(last=False)
+        return verdict
+
+    def __len__(self) -> int:
+        return len(self._verdicts)
+
+
+def judge(sql: str, dialect: Language, rules: Rules) -> Verdict:
     """The steps, in order: characters, keywords, then the statement."""
     return (
         reject_characters(sql, rules.max_length)
@@ -44,20 +95,14 @@ def judge(sql: str, dialect: Dialect, rules: Rules) -> Verdict:
     )
 
 
-@cache
-def dialect_named(name: str) -> Dialect:
-    """What the guard knows of a database; of one that it does not know, what the standard says."""
-    return _DIALECTS.get(name) or other(name)
-
-
-def _reject_texts(sql: str, dialect: Dialect) -> Rejection | None:
+def _reject_texts(sql: str, dialect: Language) -> Rejection | None:
     for text in dialect.refused_texts:
         if text in sql:
             return Rejection("comment", f"{text} … */ is run as SQL by some versions; leave it out.", text)
     return None
 
 
-def _judge_readings(sql: str, dialect: Dialect, rules: Rules) -> Verdict:
+def _judge_readings(sql: str, dialect: Language, rules: Rules) -> Verdict:
     """A server's settings can make it read the same text in another way; no way may do harm."""
     usual = scan(sql, dialect.readings[0])
     if isinstance(usual, Rejection):
@@ -72,7 +117,7 @@ def _judge_readings(sql: str, dialect: Dialect, rules: Rules) -> Verdict:
 
 
 def _reject_reading(
-    tokens: list[Token] | Rejection, usual: list[Token], dialect: Dialect, rules: Rules
+    tokens: list[Token] | Rejection, usual: list[Token], dialect: Language, rules: Rules
 ) -> Rejection | None:
     if isinstance(tokens, NotSql) or tokens == usual:
         return None
@@ -82,7 +127,7 @@ def _reject_reading(
 
 
 def _reject_new_calls(
-    tokens: list[Token], usual: list[Token], dialect: Dialect, rules: Rules
+    tokens: list[Token], usual: list[Token], dialect: Language, rules: Rules
 ) -> Rejection | None:
     """What calls an unknown function only in this reading hides it in the usual one."""
     known, allowed = dialect.functions, rules.allowed_functions
@@ -95,7 +140,7 @@ def _too_many_words(count: int) -> Rejection:
     return Rejection("length", reason, f"{count} words")
 
 
-def _reject_tokens(tokens: list[Token], dialect: Dialect, rules: Rules) -> Rejection | None:
+def _reject_tokens(tokens: list[Token], dialect: Language, rules: Rules) -> Rejection | None:
     statement = single_statement(tokens)
     if isinstance(statement, Rejection):
         return statement
@@ -106,7 +151,7 @@ def _reject_tokens(tokens: list[Token], dialect: Dialect, rules: Rules) -> Rejec
     return _reject_query_tokens(query, dialect, rules) if query else None
 
 
-def _reject_query_tokens(tokens: list[Token], dialect: Dialect, rules: Rules) -> Rejection | None:
+def _reject_query_tokens(tokens: list[Token], dialect: Language, rules: Rules) -> Rejection | None:
     return (
         reject_words(tokens, dialect.query_words)
         or reject_calls(tokens, dialect.functions, rules.allowed_functions)
@@ -114,7 +159,7 @@ def _reject_query_tokens(tokens: list[Token], dialect: Dialect, rules: Rules) ->
     )
 
 
-def _judge_statement(tokens: list[Token], dialect: Dialect, rules: Rules) -> Verdict:
+def _judge_statement(tokens: list[Token], dialect: Language, rules: Rules) -> Verdict:
     statement = single_statement(tokens)
     if isinstance(statement, Rejection):
         return statement
@@ -125,7 +170,7 @@ def _judge_statement(tokens: list[Token], dialect: Dialect, rules: Rules) -> Ver
     return rejection or Allowed(form.kind)
 
 
-def _reject_query(tokens: list[Token], dialect: Dialect, rules: Rules) -> Rejection | None:
+def _reject_query(tokens: list[Token], dialect: Language, rules: Rules) -> Rejection | None:
     tokens = dialect.rewrite(tokens)
     if rejection := _reject_query_tokens(tokens, dialect, rules):
         return rejection

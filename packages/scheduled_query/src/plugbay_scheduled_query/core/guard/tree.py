@@ -1,16 +1,55 @@
-"""The check of the parsed statement: a query at the root, only what reads in it, over open tables."""
+"""The kinds of node a tree may be made of: what asks, compares, computes and shapes; all else is refused."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 from sqlglot import exp
 
-from .calls import unknown
-from .nodes import QUERIES, is_allowed, name_for_people
-from .parsing import parse_one
-from .plain import CALL_PREFIX, STRING, PlainText
-from .syntax import SyntaxTree
-from .verdict import Rejection
+from plugbay_scheduled_query.core.guard.calls import Functions, dangerous, unknown
+from plugbay_scheduled_query.core.guard.lexis import Token, words
+from plugbay_scheduled_query.core.guard.parsing import CALL_PREFIX, STRING, PlainText, SyntaxTree, parse_one
+from plugbay_scheduled_query.core.guard.verdict import Rejection
+
+# Names, not classes, so that a class that comes or goes with a version of sqlglot breaks nothing.
+_STRUCTURE = words("""
+    Alias Aliases All Any AtTimeZone Between BitString Boolean Bracket ByteString CTE CharacterSet Column
+    ColumnConstraint ColumnDef Comprehension Cube DataType DataTypeParam DefaultColumnConstraint Distinct
+    Fetch Filter ForIn FormatJson From FromTimeZone Group GroupingSets Having HavingMax HexString
+    Identifier IgnoreNulls IndexTableHint Interval IntervalSpan Introducer JSON JSONColumnDef JSONKeyValue
+    JSONPath JSONPathKey JSONPathRoot JSONPathSubscript JSONPathWildcard JSONPathSlice JSONSchema
+    JSONValue Join Kwarg Lambda Lateral Limit LimitOptions Literal National Null ObjectIdentifier Offset
+    OnCondition Order Ordered OverflowTruncateBehavior Partition PathColumnConstraint Pivot PivotAlias
+    PivotAny PositionalColumn PseudoType Pseudocolumn Qualify RecursiveWithSearch RespectNulls Rollup
+    Select Slice Star Subquery Table TableAlias TableColumn TableFromRows TableSample TimeUnit Tuple
+    UnpivotColumns Values Var Variadic Version Where Window WindowSpec With WithinGroup XMLKeyValueOption
+    XMLNamespace
+""")
+_FAMILIES = (exp.Binary, exp.Unary, exp.Predicate, exp.Func, exp.SetOperation)
+_NOT_EVEN_SO = frozenset({"NextValueFor", "ReadCSV", "ReadParquet"})
+QUERIES = (exp.Select, exp.SetOperation, exp.Values, exp.Subquery, exp.Pivot)
+
+_NAMES_FOR_PEOPLE = {
+    "Placeholder": "a placeholder",
+    "Parameter": "a variable",
+    "SessionParameter": "a variable",
+    "Lock": "a lock on rows",
+    "Into": "INTO",
+    "Command": "a command",
+}
+
+
+def is_allowed(node: exp.Expr) -> bool:
+    """May a query hold this node?"""
+    name = type(node).__name__
+    return name in _STRUCTURE or (isinstance(node, _FAMILIES) and name not in _NOT_EVEN_SO)
+
+
+def name_for_people(node: exp.Expr) -> str:
+    """What to call a refused node in a sentence."""
+    return _NAMES_FOR_PEOPLE.get(type(node).__name__) or type(node).key.upper()
+
 
 TableRule = Callable[[tuple[str, ...], bool], str | None]
 
@@ -107,3 +146,82 @@ def _string_as_table() -> Rejection:
 
 def _is_quoted(node: exp.Expr | None) -> bool:
     return isinstance(node, exp.Identifier) and bool(node.args.get("quoted"))
+
+
+# Names that are PostgreSQL's own, so that no column is called so.
+_NEVER_A_COLUMN = re.compile(r"lo_.*|pg_.*|dblink.*|nextval|setval|setseed|txid_current|set_config")
+# Columns that the functions of PostgreSQL give to their rows.
+_OUTPUTS = words("""
+    alias barelabel baredesc catcode catdesc description dictionaries dictionary grantee grantor
+    is_grantable isleaf key level lexeme lexemes locktype mode name option_name option_value ordinality
+    parentrelid pid positions privilege_type query relation relid setting state token tokid value weights
+    word
+""")
+_VALUE_FUNCTIONS = words("""
+    current_catalog current_date current_role current_schema current_time current_timestamp current_user
+    localtime localtimestamp session_user system_user user
+""")
+
+
+def reject_dots(tokens: list[Token], functions: Functions) -> Rejection | None:
+    """Refuses dangerous names behind a bracket and dots: `(x).a.lo_create`."""
+    behind_bracket = False
+    for before, token in pairwise(tokens):
+        is_named = before.is_mark(".") and behind_bracket
+        if is_named and (harm := functions.danger(token.value.lower())):
+            return dangerous(token.value, harm)
+        behind_bracket = (token.is_mark(".") and (behind_bracket or before.is_mark(")", "]"))) or is_named
+    return None
+
+
+def reject_dotted_columns(tree: SyntaxTree, plain: PlainText, functions: Functions) -> Rejection | None:
+    """Refuses columns that are no columns: names of functions, behind a table or the alias of a function."""
+    sources = _function_sources(tree)
+    for column in tree.all(exp.Column):
+        if not column.table or isinstance(column.this, exp.Star):
+            continue
+        name = plain.original(column.this).lower()
+        harm = functions.danger(name)
+        if harm and _NEVER_A_COLUMN.fullmatch(name):
+            return dangerous(name, harm)
+        if column.name.lower() not in sources.get(column.table.lower(), {column.name.lower()}) | _OUTPUTS:
+            return _undeclared(plain.original(column.args["table"]), name)
+    return None
+
+
+def _function_sources(tree: SyntaxTree) -> dict[str, frozenset[str]]:
+    """The names under which functions stand in FROM, with the names of columns that each may have."""
+    sources: dict[str, frozenset[str]] = {}
+    for name, columns in _named_functions(tree):
+        sources[name] = sources.get(name, columns) & columns
+    return sources
+
+
+def _named_functions(tree: SyntaxTree) -> Iterator[tuple[str, frozenset[str]]]:
+    for source in tree.all(exp.Table, exp.Lateral, exp.Unnest, exp.TableFromRows):
+        if isinstance(source, exp.Table | exp.Lateral) and not _is_function(source.this):
+            continue
+        alias = source.args.get("alias")
+        name = (alias.name if alias else _called_name(source)).lower()
+        columns = {column.name.lower() for column in alias.columns} if alias else set()
+        yield name, frozenset(columns | {name})
+
+
+def _is_function(node: exp.Expr) -> bool:
+    """Whether it gives bare values; queries in brackets and tables of JSON or XML have named columns."""
+    if isinstance(node, exp.Identifier):
+        return node.name.lower() in _VALUE_FUNCTIONS
+    return not isinstance(node, exp.Subquery | exp.JSONTable | exp.XMLTable)
+
+
+def _called_name(source: exp.Expr) -> str:
+    called = source.this
+    return called.name.removeprefix(CALL_PREFIX) if isinstance(called, exp.Anonymous) else type(called).key
+
+
+def _undeclared(table: str, name: str) -> Rejection:
+    reason = (
+        f"{table}.{name} could call a function, because {table} is one itself; "
+        f"give its columns names, AS {table} (a, b), or leave “{table}.” out."
+    )
+    return Rejection("function", reason, f"{table}.{name}")

@@ -1,0 +1,1 @@
+"""Which data sources there are, from the store and from the settings."""

@@ -1,0 +1,187 @@
+"""MariaDB and MySQL: one statement in a read-only transaction, stopped from a second connection."""
+
+import contextlib
+import re
+import struct
+from typing import Any
+
+import pymysql
+from pymysql.constants import CLIENT, FIELD_TYPE
+from pymysql.converters import conversions
+from pymysql.cursors import SSCursor
+
+from plugbay_scheduled_query.core.source import SourceError
+from plugbay_scheduled_query.dialects.mysql.account import TABLES_SQL, test_account
+from plugbay_scheduled_query.dialects.mysql.geometry import geometry_text
+from plugbay_scheduled_query.dialects.session import (
+    CANCEL_LIMIT_S,
+    SCHEMA_COLUMN_LIMIT,
+    Answer,
+    Params,
+    Report,
+    StaleSessionError,
+    Table,
+    group_columns,
+)
+from plugbay_scheduled_query.dialects.values import JsonText, NumberText, iso_text
+
+COM_STMT_PREPARE = 0x16
+COM_STMT_CLOSE = 0x19
+COM_RESET_CONNECTION = 0x1F
+TIMEOUT_ERRORS = {1969, 3024}  # MariaDB's max_statement_time, MySQL's max_execution_time
+
+_SHOW = re.compile(r"\s*SHOW\b", re.IGNORECASE)  # some of these are counted as 0
+
+
+def _integer(raw: bytes) -> int:
+    return int.from_bytes(raw, "big")
+
+
+# dates stay text, because 0000-00-00 and 839 hours are values here
+_CONVERSIONS: Any = {
+    **conversions,
+    FIELD_TYPE.BIT: _integer,
+    FIELD_TYPE.DATE: str,
+    FIELD_TYPE.DATETIME: iso_text,
+    FIELD_TYPE.DECIMAL: NumberText,
+    FIELD_TYPE.GEOMETRY: geometry_text,
+    FIELD_TYPE.JSON: JsonText,
+    FIELD_TYPE.NEWDECIMAL: NumberText,
+    FIELD_TYPE.TIME: str,
+    FIELD_TYPE.TIMESTAMP: iso_text,
+}
+
+
+class MysqlSession:
+    """A session that is reset by the protocol's own command after each statement."""
+
+    is_watched = False
+    limits_address_space = True
+
+    def __init__(self, params: Params) -> None:
+        self._params = params
+        self._connection: Any = _connect(params, params.connect_s)
+        self._connection._read_timeout = None
+        self.number = int(self._connection.thread_id())
+        self._cursor: Any = None
+        self._is_clean = True
+        self._is_midway = False
+
+    def begin(self, timeout_s: float) -> None:
+        try:
+            settings = session_settings(self._connection.get_server_info(), timeout_s)
+            self._command(f"SET NAMES utf8mb4, {settings}")
+            self._command("START TRANSACTION READ ONLY")
+        except (pymysql.OperationalError, pymysql.InterfaceError, OSError):
+            raise StaleSessionError from None
+
+    def _command(self, sql: str) -> None:
+        self._connection.query(sql)
+
+    def execute(self, sql: str) -> Answer:
+        self._is_clean = False
+        if self._count_columns(sql) == 0 and _SHOW.match(sql) is None:
+            raise SourceError("the statement returns no rows")
+        cursor = self._cursor = self._connection.cursor(SSCursor)
+        cursor.execute(sql)
+        if cursor.description is None:
+            raise SourceError("the statement returns no rows")
+        return Answer([str(column[0]) for column in cursor.description], self._fetch)
+
+    def _count_columns(self, sql: str) -> int:
+        """Have the server prepare a statement and throw it away: 0 for all that acts instead of answering."""
+        connection = self._connection
+        connection._execute_command(COM_STMT_PREPARE, sql)
+        answer = connection._read_packet()
+        answer.read_uint8()
+        statement, columns, marks = answer.read_uint32(), answer.read_uint16(), answer.read_uint16()
+        for count in filter(None, (marks, columns)):
+            for _ in range(count + 1):  # a description each, and the end
+                connection._read_packet()
+        connection._execute_command(COM_STMT_CLOSE, struct.pack("<I", statement))  # has no answer
+        return int(columns)
+
+    def _fetch(self, count: int) -> list[Any]:
+        rows = list(self._cursor.fetchmany(count))
+        self._is_midway, self._is_clean = bool(rows), not rows
+        return rows
+
+    def cancel(self) -> None:
+        self._kill("QUERY", self.number)
+
+    def end(self, number: int) -> None:
+        self._kill("CONNECTION", number)
+
+    def _kill(self, what: str, number: int) -> None:
+        with contextlib.closing(_connect(self._params, CANCEL_LIMIT_S)) as second, second.cursor() as cursor:
+            cursor.execute("SHOW PROCESSLIST")
+            # behind a balancer this may be another server, where the number is somebody else's
+            if any(row[0] == number and row[1] == _name(second) for row in cursor.fetchall()):
+                cursor.execute(f"KILL {what} {number}")
+
+    def is_timeout(self, error: Exception) -> bool:
+        return isinstance(error, pymysql.MySQLError) and bool(error.args) and error.args[0] in TIMEOUT_ERRORS
+
+    def reset(self) -> bool:
+        if not self._is_clean:
+            return False  # in mid-result, or after an error: a new session is the sure way
+        self._connection._execute_command(COM_RESET_CONNECTION, b"")
+        self._connection._read_ok_packet()
+        return True
+
+    def close(self) -> None:
+        if self._is_midway:
+            with contextlib.suppress(pymysql.MySQLError, OSError):
+                self.cancel()
+        if self._cursor is not None:
+            _abandon(self._cursor)
+        self._connection._force_close()
+
+    def tables(self) -> list[Table]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(TABLES_SQL, (SCHEMA_COLUMN_LIMIT,))
+            return group_columns(cursor.fetchall())
+
+    def self_test(self) -> Report:
+        return test_account(self._connection)
+
+
+def _connect(params: Params, limit_s: float) -> Any:
+    return pymysql.connect(
+        **params.values["connect"],
+        charset="utf8mb4",
+        autocommit=True,
+        conv=_CONVERSIONS,
+        connect_timeout=limit_s,
+        read_timeout=limit_s,
+        local_infile=False,
+        client_flag=CLIENT.CAPABILITIES & ~CLIENT.MULTI_STATEMENTS & ~CLIENT.LOCAL_FILES,
+        program_name="plugbay",
+    )
+
+
+def session_settings(server: str, timeout_s: float) -> str:
+    """What makes a session read-only and limits its statements, in the words of this server."""
+    # DDL ends a transaction before it runs, so the session must be read-only too
+    if "MariaDB" in server:
+        return f"SESSION tx_read_only = ON, SESSION max_statement_time = {timeout_s:.3f}"
+    return (
+        f"SESSION transaction_read_only = ON, SESSION max_execution_time = {max(1, round(timeout_s * 1000))}"
+    )
+
+
+def _name(connection: Any) -> str:
+    return str(connection.user.decode())
+
+
+def _abandon(cursor: Any) -> None:
+    # left alone, a cursor reads its result to the end before it goes, however long that is
+    result, cursor._result = cursor._result, None
+    if result is not None:
+        result.unbuffered_active = False
+    cursor.connection = None
+
+
+def open_session(params: Params) -> MysqlSession:
+    """A new session."""
+    return MysqlSession(params)

@@ -1,0 +1,1 @@
+"""What /metrics shows: the gauges of queries, and how the service itself is."""

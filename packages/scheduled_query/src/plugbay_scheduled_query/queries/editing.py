@@ -1,0 +1,267 @@
+"""Definitions as people make, edit and delete them: the same for form, API and command line."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from plugbay import Clock, EventBus, get_logger
+
+from plugbay_scheduled_query.core.capacity import Capacity, Pace, measure, warning
+from plugbay_scheduled_query.core.draft import (
+    FIELDS,
+    MAX_NAME,
+    Draft,
+    DraftRules,
+    Refused,
+    changed_fields,
+    check_edit,
+    check_new,
+    draft_of,
+)
+from plugbay_scheduled_query.core.guard import Rejection
+from plugbay_scheduled_query.core.model import Query
+from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone
+from plugbay_scheduled_query.dialects import check
+from plugbay_scheduled_query.repository.definitions import (
+    Definitions,
+    SeriesTaken,
+    SourceGone,
+    VersionConflict,
+)
+from plugbay_scheduled_query.repository.sources import StoredSource
+from plugbay_scheduled_query.settings import Settings
+
+PATIENCE = 10  # edits by others that an edit without a version lets go before it
+PACED_BY = {"cron_schedule", "timezone", "enabled", "data_source"}  # what the load of a source depends on
+GONE = "this data source was deleted or renamed a moment ago"
+
+log = get_logger("plugbay.scheduled_query")
+
+
+class UnknownQuery(Exception):
+    """A query that is not there, perhaps no longer."""
+
+    def __init__(self) -> None:
+        super().__init__("there is no such query")
+
+
+class Catalogue(Protocol):
+    """Knows which sources there are."""
+
+    def all(self) -> list[StoredSource]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A definition that was stored, and what changed in it."""
+
+    query: Query
+    changed: tuple[str, ...] = ()
+
+
+class Workbench:
+    """Checks what people write, stores it, and tells everybody."""
+
+    def __init__(
+        self,
+        definitions: Definitions,
+        sources: Catalogue,
+        settings: Callable[[], Settings],
+        events: EventBus,
+        clock: Clock,
+        cancel: Callable[[int, str], object] | None = None,
+    ) -> None:
+        self._definitions = definitions
+        self._sources = sources
+        self._settings = settings
+        self._events = events
+        self._clock = clock
+        self._cancel = cancel
+
+    def create(self, given: Mapping[str, Any], by: str | None) -> Saved | Refused:
+        """A new definition from whatever was sent, or a sentence for each field that is wrong."""
+        checked = self.check(given)
+        if isinstance(checked, Refused):
+            return checked
+        draft, source = checked
+        timezone = self._settings().timezone
+        query = self._stored(lambda: self._definitions.create(draft, source.id, by, timezone))
+        return query if isinstance(query, Refused) else self._saved(query, FIELDS, by)
+
+    def edit(
+        self, query_id: int, given: Mapping[str, Any], by: str | None, version: int | None = None
+    ) -> Saved | Refused:
+        """Changes the fields that were sent; raises UnknownQuery, or VersionConflict for an older version."""
+        for _ in range(PATIENCE):
+            current = self._existing(query_id)
+            if version not in (None, current.version):
+                raise VersionConflict(current)
+            try:
+                return self._edit(current, given, by)
+            except VersionConflict as error:
+                conflict = error  # with no version asked for, the newest is the one to edit
+                if version is not None:
+                    raise
+        raise conflict
+
+    def toggle(self, query_id: int, by: str | None) -> Saved | Refused:
+        """Switches a query on or off."""
+        current = self._existing(query_id)
+        return self.edit(query_id, {"enabled": not current.enabled}, by, current.version)
+
+    def duplicate(self, query_id: int, by: str | None) -> Saved | Refused:
+        """A copy that does not run yet and publishes nothing, because two cannot feed one series."""
+        given = draft_of(self._existing(query_id)).as_json()
+        copy = given | {"name": _copy_name(given["name"]), "enabled": False, "monitor_metric_config": None}
+        return self.create(copy, by)
+
+    def delete(self, query_id: int, by: str | None) -> Query:
+        """Takes a query out of sight at once, and stops it if it runs; raises UnknownQuery."""
+        query = self._existing(query_id)
+        if not self._definitions.delete(query_id):
+            raise UnknownQuery
+        if self._cancel and query.running:
+            self._cancel(query_id, by or "its deletion")
+        log.info("deleted", query=query.name, id=query.id, by=by)
+        self._events.emit("scheduled_query.deleted", query_id=query.id, name=query.name, by=by)
+        return query
+
+    def check(
+        self, given: Mapping[str, Any], current: Query | None = None, at: str = "save"
+    ) -> tuple[Draft, StoredSource] | Refused:
+        """What would be stored, and its source: a new definition, or the current one with these fields."""
+        known = self._known()
+        if current is None:
+            draft = check_new(given, self._rules(known, at, _name_in(given)))
+        else:
+            before, rules = draft_of(current), self._rules(known, at, current.name, current.id)
+            draft = check_edit(before, _really_sent(before, given), rules)
+        if isinstance(draft, Refused):
+            return draft
+        source = known.get(draft.data_source)
+        return (draft, source) if source else Refused({"data_source": GONE})
+
+    def capacity(self) -> dict[str, Capacity]:
+        """How full each source is, by name."""
+        loads = self._definitions.loads(self._settings().timezone)
+        pace, now = self.pace(), self._clock.now()
+        return {source.name: measure(loads.get(source.name, ()), pace, now) for source in self._sources.all()}
+
+    def warnings(self, saved: Saved) -> list[str]:
+        """What the author of a change should know: that it is too much for its source."""
+        if not saved.query.enabled or not PACED_BY & set(saved.changed):
+            return []
+        return self.overloads(saved.query.data_source)
+
+    def overloads(self, data_source: str | None = None) -> list[str]:
+        """A sentence for each source that cannot keep up or will run late; of all of them, or of one."""
+        loads = self._definitions.loads(self._settings().timezone, data_source)
+        pace, now = self.pace(), self._clock.now()
+        found = (warning(name, measure(asked, pace, now), pace) for name, asked in loads.items())
+        return [sentence for sentence in found if sentence]
+
+    def _edit(self, current: Query, given: Mapping[str, Any], by: str | None) -> Saved | Refused:
+        checked = self.check(given, current)
+        if isinstance(checked, Refused):
+            return checked
+        after, source = checked
+        changed = changed_fields(draft_of(current), after)
+        if not changed:
+            return Saved(current)
+        query = self._stored(lambda: self._update(current, after, source.id, by))
+        return query if isinstance(query, Refused) else self._saved(query, changed, by)
+
+    def _update(self, current: Query, after: Draft, source_id: int, by: str | None) -> Query:
+        timezone = self._settings().timezone
+        query = self._definitions.update(current.id, after, source_id, by, timezone, current.version)
+        if query is None:
+            raise UnknownQuery
+        return query
+
+    def _stored(self, store: Callable[[], Query]) -> Query | Refused:
+        """What the store says, in the words of the checks when somebody else was quicker."""
+        try:
+            return store()
+        except SeriesTaken:
+            message = "another query already publishes this metric with the same labels"
+            return Refused({"monitor_metric_config": message})
+        except SourceGone:
+            return Refused({"data_source": GONE})
+        except BadCron as error:
+            return Refused({"cron_schedule": str(error)})
+        except UnknownTimezone as error:  # stored when the machine still knew it
+            return Refused({"timezone": str(error)})
+
+    def _saved(self, query: Query, changed: tuple[str, ...], by: str | None) -> Saved:
+        log.info("saved", query=query.name, id=query.id, version=query.version, by=by)
+        facts = {"query_id": query.id, "name": query.name, "version": query.version, "by": by}
+        self._events.emit("scheduled_query.saved", **facts, changed=changed)
+        return Saved(query, changed)
+
+    def _existing(self, query_id: int) -> Query:
+        query = self._definitions.get(query_id)
+        if query is None:
+            raise UnknownQuery
+        return query
+
+    def _known(self) -> dict[str, StoredSource]:
+        return {source.name: source for source in self._sources.all()}
+
+    def pace(self) -> Pace:
+        """How runs are let in."""
+        settings = self._settings()
+        return Pace(settings.interval, settings.max_parallel)
+
+    def _rules(
+        self, known: Mapping[str, StoredSource], at: str, name: str, query_id: int | None = None
+    ) -> DraftRules:
+        settings = self._settings()
+
+        def objection(sql: str, data_source: str) -> str | None:
+            if data_source not in known:
+                return None  # renamed a moment ago: there is nothing to judge by, and nothing will be stored
+            verdict = check(sql, known[data_source].dialect, settings.rules)
+            return self._rejected(verdict, at, name, query_id) if isinstance(verdict, Rejection) else None
+
+        return DraftRules(
+            data_sources=known,
+            default_data_source=settings.default_data_source or None,
+            query_timeout_max=settings.query_timeout_max,
+            objection=objection,
+            series_owner=lambda series: self._definitions.series_owner(series, other_than=query_id),
+        )
+
+    def _rejected(self, rejection: Rejection, at: str, name: str, query_id: int | None) -> str:
+        rule, found, reason = rejection.rule, rejection.found, rejection.reason
+        log.warning("rejected", query=name, rule=rule, keyword=found, reason=reason, at=at)
+        facts = {"query_id": query_id, "name": name, "rule": rule, "error": reason, "at": at}
+        self._events.emit("scheduled_query.rejected", **facts)
+        return reason
+
+
+def _really_sent(before: Draft, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is sent back as it was read is no edit: a limit that was lowered since does not refuse it.
+
+    SQL is judged anew all the same: what became forbidden must not be saved.
+    """
+    current = before.as_json()
+    judged = ("query", "data_source")
+    return {
+        name: value
+        for name, value in given.items()
+        if name in judged
+        or name not in current
+        or value != current[name]
+        or type(value) is not type(current[name])
+    }
+
+
+def _name_in(given: Mapping[str, Any]) -> str:
+    """The name that somebody gave, for the log; whether it is a good one is for the checks to say."""
+    name = given.get("name")
+    return name[:MAX_NAME] if isinstance(name, str) else ""
+
+
+def _copy_name(name: str) -> str:
+    mark = " (copy)"
+    return name[: MAX_NAME - len(mark)] + mark

@@ -1,0 +1,108 @@
+"""Definitions as one JSON document, out of a store and into another: by name, as often as one likes."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from plugbay_scheduled_query.core.draft import Draft, Refused, changed_fields, draft_of
+from plugbay_scheduled_query.core.model import Query
+from plugbay_scheduled_query.queries.editing import Saved, Workbench
+from plugbay_scheduled_query.repository.definitions import Definitions
+
+FORMAT = 1  # of the document: the number that a reader must know
+
+
+class BadDocument(ValueError):
+    """This is not an export of queries, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What becomes of one definition of the document."""
+
+    name: str
+    outcome: Literal["created", "changed", "unchanged", "refused"]
+    details: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    given: Mapping[str, Any]
+    current: Query | None
+    checked: Draft | Refused
+
+
+def document_of(definitions: Definitions) -> dict[str, Any]:
+    """Every definition as the API would take it; sources are named, their secrets stay where they are."""
+    return {"plugbay_queries": FORMAT, "queries": [draft_of(query).as_json() for query in definitions.all()]}
+
+
+def read_document(found: Any) -> list[Mapping[str, Any]]:
+    """The definitions of a document, which may also be a plain list of them; raises BadDocument."""
+    if isinstance(found, Mapping):
+        if found.get("plugbay_queries") not in (None, FORMAT):
+            raise BadDocument(f"its format is not known here: this is Plugbay's format {FORMAT}")
+        found = found.get("queries")
+    if not isinstance(found, list) or not all(isinstance(item, Mapping) for item in found):
+        raise BadDocument('it has no list of queries: {"plugbay_queries": 1, "queries": [{"name": …}, …]}')
+    return list(found)
+
+
+class Import:
+    """Brings definitions in: the first of a name changes the first one there is, the second the second."""
+
+    def __init__(self, workbench: Workbench, definitions: Definitions) -> None:
+        self._workbench = workbench
+        self._definitions = definitions
+
+    def run(self, given: Sequence[Mapping[str, Any]], by: str, is_trial: bool = False) -> list[Step]:
+        """Checks all of them first; if one is refused, or this is only a trial, nothing is stored."""
+        plans = list(self._plans(given))
+        steps = [_foreseen(plan) for plan in plans]
+        if is_trial or any(step.outcome == "refused" for step in steps):
+            return steps
+        return [self._carry_out(plan, step, by) for plan, step in zip(plans, steps, strict=True)]
+
+    def _plans(self, given: Sequence[Mapping[str, Any]]) -> Iterator[_Plan]:
+        there = _by_name(self._definitions.all(), {_name_in(item) for item in given})
+        for item in given:
+            of_name = there.get(_name_in(item))
+            current = of_name.pop(0) if of_name else None
+            checked = self._workbench.check(item, current)
+            yield _Plan(item, current, checked if isinstance(checked, Refused) else checked[0])
+
+    def _carry_out(self, plan: _Plan, step: Step, by: str) -> Step:
+        if step.outcome == "unchanged":
+            return step
+        if plan.current:
+            saved = self._workbench.edit(plan.current.id, plan.given, by)
+        else:
+            saved = self._workbench.create(plan.given, by)
+        return step if isinstance(saved, Saved) else _refused(step.name, saved)
+
+
+def _foreseen(plan: _Plan) -> Step:
+    name = _name_in(plan.given) or "(no name)"
+    if isinstance(plan.checked, Refused):
+        return _refused(name, plan.checked)
+    if plan.current is None:
+        return Step(name, "created")
+    changed = changed_fields(draft_of(plan.current), plan.checked)
+    return Step(name, "changed", ", ".join(changed)) if changed else Step(name, "unchanged")
+
+
+def _refused(name: str, refusal: Refused) -> Step:
+    return Step(name, "refused", "; ".join(f"{field}: {text}" for field, text in refusal.errors.items()))
+
+
+def _by_name(queries: Iterable[Query], wanted: set[str]) -> dict[str, list[Query]]:
+    found: dict[str, list[Query]] = {}
+    for query in queries:
+        if query.name in wanted:
+            found.setdefault(query.name, []).append(query)
+    return found
+
+
+def _name_in(item: Mapping[str, Any]) -> str:
+    name = item.get("name")
+    return name.strip() if isinstance(name, str) else ""

@@ -1,0 +1,1 @@
+"""The child's program: runs other people's SQL, one statement at a time, under all limits."""

@@ -1,0 +1,217 @@
+"""The program of the child process that runs other people's SQL: one statement at a time, under all limits.
+
+It is started by exec with two inherited sockets, loads only the driver of the dialect it is given, and
+ends when its parent does.
+"""
+
+import contextlib
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from dataclasses import asdict
+from typing import Any
+
+from plugbay_scheduled_query.core.source import SourceError, SourceRefusedError
+from plugbay_scheduled_query.dialects.session import Params, Session, StaleSessionError
+from plugbay_scheduled_query.runner.limits import (
+    Meter,
+    data_bytes,
+    die_with_parent,
+    limit_address_space,
+    limit_data,
+    restrict_process,
+)
+from plugbay_scheduled_query.runner.protocol import FrameReader, Kind, pack, pack_json
+from plugbay_scheduled_query.runner.results import Caps, ResultWriter
+from plugbay_scheduled_query.runner.watch import Watch
+
+IDLE_SESSION_S = 60  # a connection that nobody uses is not kept longer
+SESSION_AGE_S = 600  # nor one that everybody uses: the account's rights may have changed
+ERROR_LIMIT = 4000  # characters
+RESIDENT_BASE_BYTES = 200_000_000  # DuckDB's own code and buffers, beside what a query may use
+
+_EXTRAS = {"psycopg": "postgresql", "pymysql": "mysql", "duckdb": "duckdb"}
+
+
+class Runner:
+    """Answers requests until the parent hangs up; keeps the session of the last source if it is clean."""
+
+    def __init__(self, channel: socket.socket, watch: Watch, memory_bytes: int, parent: int) -> None:
+        self._channel = channel
+        self._reader = FrameReader(channel)
+        self._watch = watch
+        self._memory_bytes = memory_bytes
+        self._parent = parent
+        self._session: Session | None = None
+        self._key = ""
+        self._opened_at = 0.0
+        self._is_limited = False
+        self._worn_at_bytes = sys.maxsize  # what a database keeps of its memory, the next query would lack
+
+    def serve(self) -> None:
+        """Ready; then one request after the other."""
+        self._channel.sendall(pack(Kind.READY))
+        while (request := self._next_request()) is not None:
+            if not self._handle(request):
+                return
+
+    def _next_request(self) -> dict[str, Any] | None:
+        try:
+            frame = self._reader.read(time.monotonic() + IDLE_SESSION_S if self._session else None)
+        except TimeoutError:
+            self._close_session()
+            frame = self._reader.read()
+        return json.loads(frame[1]) if frame else None
+
+    def _handle(self, request: dict[str, Any]) -> bool:
+        self._watch.enter(request["number"])
+        writer = ResultWriter(Caps(**request["caps"]), self._channel.sendall)
+        try:
+            end = self._answer(request, writer)
+        except MemoryError:
+            end = {"status": "failed", "error": self._memory_text(), "retire": True}
+        except Exception as error:
+            is_refused = isinstance(error, SourceRefusedError)
+            end = {"status": "failed", "error": describe(error), "refused": is_refused}
+        self._watch.leave()
+        if data_bytes() > self._worn_at_bytes:
+            end["retire"] = True
+        rows = writer.rest() if "row_count" in end else b""
+        self._channel.sendall(rows + pack_json(Kind.END, end))
+        self._renew_session(was_stopped=end["status"] in ("timeout", "cancelled"))
+        return not end.get("retire")
+
+    def _answer(self, request: dict[str, Any], writer: ResultWriter) -> dict[str, Any]:
+        session = self._ready_session(request)
+        started = time.monotonic()
+        try:
+            end = self._ask(session, request, writer)
+        except Exception as error:
+            end = self._ending(session, error)
+        is_late = time.monotonic() - started >= request["timeout_s"]
+        if self._watch.is_cancelled:
+            return {"status": "cancelled"}
+        # MariaDB answers 1 instead of an error when SLEEP meets the limit: only the clock tells
+        return {"status": "timeout"} if is_late else end
+
+    def _ask(self, session: Session, request: dict[str, Any], writer: ResultWriter) -> dict[str, Any]:
+        if self._watch.is_cancelled:
+            return {"status": "cancelled"}
+        if request["ask"] == "tables":
+            return {"status": "success", "data": [asdict(table) for table in session.tables()]}
+        if request["ask"] == "self_test":
+            return {"status": "success", "data": asdict(session.self_test())}
+        if request["ask"] == "end":
+            session.end(int(request["sql"]))
+            return {"status": "success"}
+        with self._metered(session, request["timeout_s"]):
+            return self._run(session, request["sql"], writer)
+
+    def _metered(self, session: Session, timeout_s: float) -> contextlib.AbstractContextManager[None]:
+        if session.is_watched:
+            return Meter(session, timeout_s, self._memory_bytes + RESIDENT_BASE_BYTES)
+        return contextlib.nullcontext()
+
+    def _run(self, session: Session, sql: str, writer: ResultWriter) -> dict[str, Any]:
+        if "\0" in sql:  # a C library would read only what stands before it
+            raise SourceError("the statement contains a NUL character")
+        writer.write(session.execute(sql))
+        return {
+            "status": "success",
+            "columns": writer.columns,
+            "row_count": writer.row_count,
+            "truncated": writer.is_truncated,
+        }
+
+    def _ending(self, session: Session, error: Exception) -> dict[str, Any]:
+        if isinstance(error, MemoryError):
+            raise error
+        if session.is_timeout(error):
+            return {"status": "timeout"}
+        return {"status": "failed", "error": describe(error)}
+
+    def _ready_session(self, request: dict[str, Any]) -> Session:
+        if self._session is not None and self._can_serve(request):
+            with contextlib.suppress(StaleSessionError):
+                self._session.begin(request["timeout_s"])
+                self._watch.attend(self._session)
+                return self._session
+        self._close_session()
+        return self._new_session(request)
+
+    def _can_serve(self, request: dict[str, Any]) -> bool:
+        is_young = time.monotonic() - self._opened_at < SESSION_AGE_S
+        return is_young and self._key == request["key"] and request["ask"] != "self_test"
+
+    def _new_session(self, request: dict[str, Any]) -> Session:
+        self._channel.sendall(pack(Kind.CONNECTING))
+        session = self._open(request)
+        self._session, self._key, self._opened_at = session, request["key"], time.monotonic()
+        try:
+            session.begin(request["timeout_s"])
+        except StaleSessionError:
+            raise SourceError("the connection was lost as soon as it was made") from None
+        self._watch.attend(session)
+        self._channel.sendall(pack(Kind.STARTED, b"%d" % session.number))
+        return session
+
+    def _open(self, request: dict[str, Any]) -> Session:
+        module = importlib.import_module(f"plugbay_scheduled_query.dialects.{request['dialect']}.session")
+        params = Params(request["params"], self._memory_bytes, request["connect_s"])
+        session: Session = module.open_session(params)
+        if not self._is_limited:
+            self._is_limited = True
+            die_with_parent(self._parent, is_wanted=not session.number)
+            if session.limits_address_space:
+                limit_address_space(self._memory_bytes)
+            else:  # the meter comes first, but cannot look while the driver makes Python's values
+                limit_data(2 * self._memory_bytes)
+                self._worn_at_bytes = data_bytes() + self._memory_bytes // 2
+        return session
+
+    def _renew_session(self, was_stopped: bool) -> None:
+        # a cancel on its way to the server could hit the next statement: not in this session, then
+        is_clean = False
+        with contextlib.suppress(Exception):
+            is_clean = self._session is not None and not was_stopped and self._session.reset()
+        if not is_clean:
+            self._close_session()
+
+    def _close_session(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            with contextlib.suppress(Exception):
+                session.close()
+
+    def _memory_text(self) -> str:
+        return f"the query needs more than {self._memory_bytes // 1_000_000} MB of memory"
+
+
+def describe(error: Exception) -> str:
+    """An error in the words of its database, or of the machine that lacks a driver."""
+    if isinstance(error, ImportError) and error.name in _EXTRAS:
+        package = f"plugbay-scheduled-query[{_EXTRAS[error.name]}]"
+        return f"the driver {error.name} is not installed: pip install '{package}'"
+    if isinstance(error, UnicodeEncodeError):
+        return "the statement contains characters that are not valid Unicode"
+    if len(error.args) == 2 and isinstance(error.args[0], int):
+        return f"{error.args[1]} ({error.args[0]})"[:ERROR_LIMIT]  # PyMySQL's number and text
+    return (str(error).strip() or type(error).__name__)[:ERROR_LIMIT]
+
+
+def main() -> None:
+    """Take the sockets from the command line and serve."""
+    channel_fd, control_fd, parent, memory_bytes = map(int, sys.argv[1:5])
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # meant for the server, which lets running queries finish
+    die_with_parent(parent)
+    restrict_process()
+    watch = Watch(socket.socket(fileno=control_fd))
+    watch.start()
+    with contextlib.suppress(ConnectionError):  # the parent hung up: nobody is left to tell
+        Runner(socket.socket(fileno=channel_fd), watch, memory_bytes, parent).serve()
+    os._exit(0)  # at once: Python's own way out needs memory, of which there may be none left

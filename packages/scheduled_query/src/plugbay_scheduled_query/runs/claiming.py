@@ -1,0 +1,216 @@
+"""How fast this process works, as of late: it takes on no more than it can do."""
+
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from plugbay import Clock
+
+from plugbay_scheduled_query.repository.claims import ClaimedRun, Claims
+from plugbay_scheduled_query.runs.in_flight import InFlight
+from plugbay_scheduled_query.settings import Settings
+
+WINDOW_S = 1.0
+
+
+class Throughput:
+    """Counts what gets done, a second at a time."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._since = clock.monotonic()
+        self._done = 0
+        self._last = 0
+
+    def add(self, done: int) -> None:
+        """So much more got done."""
+        self._turn_over()
+        self._done += done
+
+    @property
+    def per_second(self) -> int:
+        """What got done in the last second, or already in this one if that is more."""
+        self._turn_over()
+        return max(self._last, self._done)
+
+    def _turn_over(self) -> None:
+        now = self._clock.monotonic()
+        elapsed = now - self._since
+        if elapsed >= WINDOW_S:
+            self._last = round(self._done / elapsed)
+            self._since, self._done = now, 0
+
+
+class Feed:
+    """A queue with a door: at most `limit()` runs are inside, the others wait.
+
+    Sources take turns, and where there are several none takes the last place: one that hangs or is slow keeps
+    nobody else waiting. Within a source runs go in the order of their claim.
+    """
+
+    def __init__(self, let_in: Callable[[list[ClaimedRun]], None], limit: Callable[[], int]) -> None:
+        self._let_in = let_in
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._waiting: dict[int, deque[ClaimedRun]] = {}  # by source, of all that ever came, in their turn
+        self._inside: dict[int, int] = {}  # run → source
+        self.is_shut = False
+
+    def put(self, runs: Iterable[ClaimedRun]) -> None:
+        with self._lock:
+            for run in runs:
+                if run.source_id not in self._waiting:  # who is new comes next
+                    self._waiting = {run.source_id: deque(), **self._waiting}
+                self._waiting[run.source_id].append(run)
+        self._open()
+
+    def leave(self, run_id: int) -> None:
+        """A run is over: another may come in."""
+        with self._lock:
+            if self._inside.pop(run_id, None) is None:
+                return  # it never came through this door: Run Now
+        self._open()
+
+    def shut(self) -> list[ClaimedRun]:
+        """Nobody comes in any more; returns those who wait."""
+        with self._lock:
+            self.is_shut = True
+            return [run for waiting in self._waiting.values() for run in waiting]
+
+    def _open(self) -> None:
+        with self._lock:
+            coming = [] if self.is_shut else self._admitted(self._limit())
+        if coming:
+            self._let_in(coming)
+
+    def _admitted(self, limit: int) -> list[ClaimedRun]:
+        inside, admitted = Counter(self._inside.values()), []
+        most = limit if len(self._waiting) < 2 else max(1, limit - 1)
+        while len(self._inside) < limit:
+            free = [source for source, runs in self._waiting.items() if runs and inside[source] < most]
+            if not free:
+                break
+            source = min(free, key=inside.__getitem__)
+            self._waiting[source] = waiting = self._waiting.pop(source)  # of equals the others are next
+            run = waiting.popleft()
+            self._inside[run.id] = source
+            inside[source] += 1
+            admitted.append(run)
+        return admitted
+
+
+OWNER = "scheduled_query"
+PERIOD_S = 60
+LEND_A_HAND_S = 0.5  # after the full minute: by then the node that ticked has taken its share
+AGAIN_S = 5.0  # after the store could not be asked what is due
+BATCH = 64  # runs that a process has claimed at the most when nothing paces them
+AHEAD = 2  # times max_parallel: what it claims at the least, so that no slot waits for the next claim
+SPARE_WORKERS = 2  # that the schedule leaves free, so that who presses Run Now does not wait for it
+
+
+class Timers(Protocol):
+    """What is asked of the task worker."""
+
+    @property
+    def workers(self) -> int: ...
+    def at(self, *, owner: str, name: str, when: datetime, call: Callable[[Any], object]) -> None: ...
+
+
+class Intake:
+    """Between the store, where things are due, and the engine, which has so many workers."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        claims: Claims,
+        engine: Timers,
+        runs: InFlight,
+        settings: Callable[[], Settings],
+        submit: Callable[[list[ClaimedRun]], None],
+    ) -> None:
+        self._clock = clock
+        self._claims = claims
+        self._engine = engine
+        self._runs = runs
+        self._settings = settings
+        self._claiming = threading.Lock()
+        self._throughput = Throughput(clock)
+        self.feed = Feed(submit, lambda: most_at_once(engine.workers, settings()))
+
+    def start(self) -> None:
+        """From now on this node looks for what is due, also when another one ticks."""
+        self._look_again(None)
+
+    def refill(self, job: object = None) -> None:
+        """Starts as much of what is due as can start now; called whenever a lane or a slot becomes free.
+
+        After each full minute every node looks again: what the one that ticked has no room for is not kept
+        waiting, and what a fault kept from being seen is found.
+        """
+        if self.feed.is_shut:
+            return
+        with self._claiming:  # around the timer, too: it is set by who looked last
+            again_s: float | None = AGAIN_S
+            try:
+                while claimed := self._claim():
+                    self._runs.add(claimed)
+                    self.feed.put(claimed)
+                again_s = self._rest_s()
+            finally:
+                self._look_again(again_s)
+
+    def done(self, runs: Iterable[ClaimedRun]) -> None:
+        """These are recorded: others may start."""
+        sources = [run.source_id for run in runs]
+        self._throughput.add(len(sources))
+        if self._is_worth_a_claim(set(sources)):
+            self.refill()
+
+    def _claim(self) -> list[ClaimedRun]:
+        settings = self._settings()
+        if settings.interval <= 0:
+            return self._claim_unpaced(settings)
+        if not self._claims.has_due():
+            return []
+        return self._claims.claim_paced(settings.timezone, settings.interval)
+
+    def _claim_unpaced(self, settings: Settings) -> list[ClaimedRun]:
+        """As much as there is room for; where one source fills it all, the others get in all the same."""
+        held, least = self._runs.scheduled(), settings.max_parallel
+        room = self._most_claimed() - held.total()
+        full = () if room > 0 else [source for source, runs in held.items() if runs >= least]
+        if not self._claims.has_due(but_for=full):
+            return []
+        return self._claims.claim_batch(room, settings.timezone, least, held)
+
+    def _most_claimed(self) -> int:
+        """About what this node does in a second: slow runs are left to whoever has a slot for them."""
+        return max(AHEAD * self._settings().max_parallel, min(self._throughput.per_second, BATCH))
+
+    def _is_worth_a_claim(self, sources: Iterable[int]) -> bool:
+        """A lane counts for itself; of slots, some are claimed for at a time, in all or of one source."""
+        settings, held = self._settings(), self._runs.scheduled()
+        return (
+            settings.interval > 0
+            or 2 * held.total() <= self._most_claimed()
+            or any(2 * held[source] <= settings.max_parallel for source in sources)
+        )
+
+    def _look_again(self, rest_s: float | None) -> None:
+        now = self._clock.now()
+        minute = now.replace(second=0, microsecond=0) + timedelta(seconds=PERIOD_S + LEND_A_HAND_S)
+        when = minute if rest_s is None else min(minute, now + timedelta(seconds=rest_s))
+        self._engine.at(owner=OWNER, name="refill", when=when, call=self.refill)
+
+    def _rest_s(self) -> float | None:
+        """When a lane that something waits for has rested; for a slot nobody need wait by the clock."""
+        interval = self._settings().interval
+        return self._claims.rest_s(interval) if interval > 0 else None
+
+
+def most_at_once(workers: int, settings: Settings) -> int:
+    """With a pace each source runs one at a time, without one so many in all; some workers stay free."""
+    free = max(1, workers - SPARE_WORKERS)
+    return free if settings.interval > 0 else min(free, settings.max_parallel)

@@ -1,0 +1,135 @@
+"""The dashboard: how all queries went, who stands out, and the history over all of them."""
+
+from datetime import timedelta
+from statistics import median, quantiles
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from plugbay_scheduled_query.core.rendering import count
+from plugbay_scheduled_query.core.results import read_rows
+from plugbay_scheduled_query.repository.definitions import Listing
+from plugbay_scheduled_query.repository.overview import Ran, hours_between
+from plugbay_scheduled_query.web.pages.charts import activity_chart
+from plugbay_scheduled_query.web.pages.query_page import STATUSES, HistoryView, history_view
+from plugbay_scheduled_query.web.pages.site import UNCHANGED, Site, has_seen, mark
+
+LIMIT = 25
+STANDOUTS = 5
+LATEST = 8
+SUGGESTED = 200  # names offered by the filter
+HOUR_S, DAY_S = 3600, 86_400
+SPANS = {
+    "24h": (timedelta(hours=24), HOUR_S, "24 hours"),
+    "7d": (timedelta(days=7), HOUR_S, "7 days"),
+    "30d": (timedelta(days=30), DAY_S, "30 days"),
+}
+
+
+def dashboard_routes(site: Site) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/dashboard")
+    def dashboard(request: Request) -> Response:
+        context = {**dashboard_context(site, request), **suggestions(site), "topic": "dashboard"}
+        return site.page(request, "dashboard", context)
+
+    @router.get("/dashboard/live")
+    def live(request: Request) -> Response:
+        """The same once something ran; the history only while its newest page is open."""
+        if has_seen(request, seen(site)):
+            return Response(status_code=UNCHANGED)
+        return site.page(request, "dashboard_live", dashboard_context(site, request))
+
+    return router
+
+
+def dashboard_context(site: Site, request: Request) -> dict[str, Any]:
+    """All that changes as queries run; `seen` is read first, so that nothing in between is missed."""
+    overview = site.parts.overview
+    context = {
+        "seen": seen(site),
+        **activity(site, request.query_params.get("span", "")),
+        **latest_results(site),
+    }
+    context |= {"slowest": overview.slowest(STANDOUTS), "most_failing": overview.most_failing(STANDOUTS)}
+    context |= {"lateness": lateness(site), "sources": site.parts.book.all()}
+    return {**context, **history(site, history_view(request.query_params))}
+
+
+def seen(site: Site) -> str:
+    """Changes when something ran, when queries came or went, and with each hour of the chart."""
+    hour = int(site.parts.clock.now().timestamp()) // HOUR_S
+    return mark(site.parts.overview.newest(), hour)
+
+
+def activity(site: Site, wanted: str) -> dict[str, Any]:
+    """Executions over time by status, and their totals."""
+    span = wanted if wanted in SPANS else next(iter(SPANS))
+    length, step_s, words = SPANS[span]
+    now = site.parts.clock.now()
+    found = site.parts.activity.by_time(length, by_day=step_s == DAY_S)
+    totals = {status: sum(counts.values()) for status, counts in found.items()}
+    chart = activity_chart(found, hours_between(now - length, now, step_s))
+    return {"span": span, "span_words": words, "spans": list(SPANS), "totals": totals, "activity": chart}
+
+
+def latest_results(site: Site) -> dict[str, Any]:
+    """The queries that ran last, each with its value in a few words."""
+    listing = Listing(sort="last_executed", descending=True)
+    queries, total = site.parts.definitions.page(listing, 0, LATEST)
+    latest = site.parts.glances.latest([query.id for query in queries])
+    ran = [query for query in queries if query.last_executed]
+    shown = [(query, in_short(latest.get(query.id))) for query in ran]
+    return {"recent": shown, "latest_mark": mark(shown), "query_count": total}
+
+
+def in_short(latest: Any) -> dict[str, Any]:
+    """A result in one line: its number, or how many rows it has."""
+    if latest is None:
+        return {}
+    rows = read_rows(latest.text, 1)
+    is_single = len(latest.columns) == 1 and latest.row_count == 1
+    counter = count(latest.columns, rows) if is_single else None
+    text = str(rows[0][0]) if is_single and rows and rows[0] else ""
+    return {"counter": counter, "text": text, "row_count": latest.row_count}
+
+
+def lateness(site: Site) -> dict[str, float] | None:
+    """How late the last scheduled executions started, in milliseconds."""
+    late = [seconds * 1000 for seconds in site.parts.overview.lateness_s()]
+    if not late:
+        return None
+    high = quantiles(late, n=20)[-1] if len(late) > 1 else late[0]
+    return {"median": median(late), "p95": min(high, max(late)), "worst": max(late), "count": len(late)}
+
+
+def history(site: Site, view: HistoryView) -> dict[str, Any]:
+    """A page of the history over all queries, or of those that the filter names."""
+    found, total, problem = _executions(site, view)
+    if not found and total:
+        view = view.within(total, LIMIT)
+        found, total, problem = _executions(site, view)
+    return {
+        "view": view,
+        "is_current": view.is_current(site.parts.clock.now()),
+        "ran": found,
+        "total": total,
+        "problem": problem or view.error,
+        "pages": -(-total // LIMIT),
+        "limit": LIMIT,
+        "statuses": STATUSES,
+    }
+
+
+def suggestions(site: Site) -> dict[str, Any]:
+    """Names for the filter to offer."""
+    return {"names": site.parts.overview.names(SUGGESTED)}
+
+
+def _executions(site: Site, view: HistoryView) -> tuple[list[Ran], int, str]:
+    overview = site.parts.overview
+    found, total = overview.page(view.wanted, (view.page - 1) * LIMIT, LIMIT, view.query)
+    is_unknown = view.query and not total and not overview.has_named(view.query)
+    return found, total, f"No query has “{view.query}” in its name." if is_unknown else ""

@@ -1,0 +1,228 @@
+"""Which executions a page of history shows, as its address says. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from itertools import islice
+from typing import Any
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import Response
+
+from plugbay_scheduled_query.core.diff import compare
+from plugbay_scheduled_query.core.model import Execution, Query, Status
+from plugbay_scheduled_query.core.paging import BadParameter, Period, period
+from plugbay_scheduled_query.core.results import iter_rows
+from plugbay_scheduled_query.metrics.gauges import family_header, gauge_help, sample_line
+from plugbay_scheduled_query.repository.history import ALL, HistoryFilter
+from plugbay_scheduled_query.web.pages.charts import WEEKS, calendar, duration_chart, shown, value_chart
+from plugbay_scheduled_query.web.pages.editing import upcoming
+from plugbay_scheduled_query.web.pages.listing import page_number
+from plugbay_scheduled_query.web.pages.site import (
+    HOME,
+    PREFIX,
+    UNCHANGED,
+    Site,
+    has_seen,
+    mark,
+    mark_of,
+    number,
+)
+
+DAY = len("2026-11-15")
+STATUSES = (ALL, *(status.value for status in Status))
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryView:
+    """The filters above a history, and the page of it."""
+
+    wanted: HistoryFilter
+    page: int
+    date_from: str = ""
+    date_to: str = ""
+    query: str = ""
+    error: str = ""
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.wanted.status != ALL or self.date_from or self.date_to or self.query)
+
+    def within(self, total: int, limit: int) -> "HistoryView":
+        """The same, or its last page when there are fewer by now."""
+        return replace(self, page=max(1, min(self.page, -(-total // limit))))
+
+    def is_current(self, now: datetime) -> bool:
+        """Whether what happens now belongs on it; who looks back must not have rows pushed away."""
+        return self.page == 1 and (self.wanted.until is None or self.wanted.until >= now)
+
+
+def history_view(given: Mapping[str, str]) -> HistoryView:
+    """Reads an address; dates that cannot be read are not applied, and the reason is told."""
+    status = given.get("status", ALL)
+    status = status if status in STATUSES else ALL
+    date_from, date_to = given.get("date_from", "").strip(), given.get("date_to", "").strip()
+    error, found = "", Period()
+    try:
+        found = period(date_from, date_to)
+    except BadParameter as problem:
+        error = str(problem)
+    wanted, days = HistoryFilter.of(status, found), (_day(date_from), _day(date_to))
+    return HistoryView(wanted, page_number(given), *days, given.get("query", "").strip(), error)
+
+
+def _day(text: str) -> str:
+    """What a field for days can show; browsers complain about anything else."""
+    try:
+        return date.fromisoformat(text[:DAY]).isoformat()
+    except ValueError:
+        return ""
+
+
+POINTS = 300  # executions in a chart
+HISTORY_LIMIT = 20
+
+
+def query_routes(site: Site) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/query/{query_id}")
+    def show(request: Request, query_id: str) -> Response:
+        query = site.query(query_id)
+        context = {**live_context(site, query), **about_context(site, query), "topic": "query"}
+        return site.page(request, "query", context | history_context(site, request, query))
+
+    @router.get("/query/{query_id}/live")
+    def live(request: Request, query_id: str) -> Response:
+        """The head and the latest result; charts and history with them once something ran."""
+        query = site.query(query_id)
+        if has_seen(request, mark_of(query, site.parts.clock.now())):
+            return Response(status_code=UNCHANGED)
+        context = live_context(site, query) | history_context(site, request, query)
+        return site.page(request, "query_live", {**context, "is_refresh": True})
+
+    return router
+
+
+def live_context(site: Site, query: Query) -> dict[str, Any]:
+    """What changes with each execution."""
+    parts = site.parts
+    points = parts.glances.points(query.id, POINTS)
+    today = parts.clock.now().date()
+    since = today - timedelta(weeks=WEEKS)
+    return {
+        "query": query,
+        "under_way": parts.glances.under_way([query.id] if query.running else []),
+        "timeout": query.timeout or parts.settings().query_timeout,
+        "latest": (latest := parts.glances.latest([query.id]).get(query.id)),
+        "shown": shown(query, latest),
+        "values": value_chart(points),
+        "durations": duration_chart(points),
+        "calendar": calendar(parts.glances.days(query.id, since, today), today),
+        "metric_text": metric_text(query),
+        "seen": mark_of(query, parts.clock.now()),
+    }
+
+
+def about_context(site: Site, query: Query) -> dict[str, Any]:
+    """The definition and when it runs."""
+    timezone = query.timezone or site.parts.settings().timezone
+    source = site.parts.sources.by_name(query.data_source)
+    return {
+        "upcoming": upcoming(query.cron_schedule, timezone, site.parts.clock.now()),
+        "timezone": timezone,
+        "dialect": source.dialect if source else "",
+    }
+
+
+def history_context(site: Site, request: Request, query: Query) -> dict[str, Any]:
+    """A page of the history, as the address asks for."""
+    view = history_view(request.query_params)
+    found, total = site.parts.histories.page(query.id, view.wanted, view.page, HISTORY_LIMIT, whole=False)
+    if not found and total:
+        view = view.within(total, HISTORY_LIMIT)
+        found, total = site.parts.histories.page(query.id, view.wanted, view.page, HISTORY_LIMIT, whole=False)
+    return {
+        "view": view,
+        "history_mark": mark(total, [execution.id for execution in found]),
+        "is_current": view.is_current(site.parts.clock.now()),
+        "sides": sides(found),
+        "executions": found,
+        "total": total,
+        "pages": -(-total // HISTORY_LIMIT),
+        "limit": HISTORY_LIMIT,
+        "statuses": STATUSES,
+    }
+
+
+def sides(executions: Sequence[Execution]) -> tuple[int | None, int | None]:
+    """The two newest executions with a result: what a comparison begins with, the older one first."""
+    good = [execution.id for execution in executions if execution.status is Status.SUCCESS]
+    return (good[1], good[0]) if len(good) > 1 else (None, None)
+
+
+def metric_text(query: Query) -> str:
+    """The lines of the query's gauge as /metrics shows them."""
+    metric = query.monitor_metric_config
+    if metric is None:
+        return ""
+    head = family_header(metric.metric_name, "gauge", gauge_help(query.query))
+    if query.metric_value is None:
+        return head
+    return head + sample_line(metric.metric_name, metric.labels, query.metric_value)
+
+
+ROWS = 200  # of a result on a page
+NO_EXECUTION = "There is no such execution. It may have been removed from the history."
+
+
+def execution_routes(site: Site) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/execution/{execution_id}")
+    def show(request: Request, execution_id: str) -> Response:
+        execution, query = _found(site, execution_id)
+        context = _rows(execution, page_number(request.query_params))
+        context |= {"execution": execution, "query": query, "crumbs": crumbs(query), "topic": "history"}
+        return site.page(request, "execution", context)
+
+    @router.get("/diff")
+    def diff(request: Request) -> Response:
+        before, query = _found(site, request.query_params.get("before", ""))
+        after, other = _found(site, request.query_params.get("after", ""))
+        if query.id != other.id:
+            raise HTTPException(404, "These executions are of two different queries.")
+        if before.executed_at > after.executed_at:
+            before, after = after, before
+        context = {"before": before, "after": after, "query": query, "crumbs": crumbs(query)}
+        return site.page(request, "diff", {**context, "topic": "history", "diff": _difference(before, after)})
+
+    return router
+
+
+def crumbs(query: Query) -> tuple[tuple[str, str], ...]:
+    """The way from the list to a page below a query."""
+    return (HOME, (query.name, f"{PREFIX}/query/{query.id}"))
+
+
+def _found(site: Site, execution_id: str) -> tuple[Execution, Query]:
+    execution = site.parts.histories.get(number(execution_id, NO_EXECUTION))
+    if execution is None:
+        raise HTTPException(404, NO_EXECUTION)
+    return execution, site.query(str(execution.scheduled_query_id))
+
+
+def _rows(execution: Execution, page: int) -> dict[str, Any]:
+    if execution.result is None:
+        return {"rows": [], "row_count": 0, "page": 1, "pages": 0, "limit": ROWS}
+    count = sum(1 for _ in iter_rows(execution.result))
+    pages = -(-count // ROWS)
+    page = max(1, min(page, pages))
+    rows = list(islice(iter_rows(execution.result), (page - 1) * ROWS, page * ROWS))
+    return {"rows": rows, "row_count": count, "page": page, "pages": pages, "limit": ROWS}
+
+
+def _difference(before: Execution, after: Execution) -> Any:
+    if before.result is None or after.result is None:
+        return None
+    return compare(before.result_key, before.result, after.result_key, after.result)
