@@ -20,7 +20,7 @@ from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.recording import Finished, Recording
-from plugbay_scheduled_query.repository.summaries import Glances, Latest
+from plugbay_scheduled_query.repository.summaries import Latest, Summaries
 from plugbay_scheduled_query.runs.node import Node
 
 MOST = 420  # executions of one query
@@ -36,12 +36,12 @@ class Past:
         self.claims = Claims(store, self.clock, self.node.id)
         self.recording = Recording(store)
         self.definitions = Definitions(store, self.clock)
-        self.glances = Glances(store)
+        self.summaries = Summaries(store)
         self.dice = random.Random(7)
 
     def live(self) -> None:
         for query in self.definitions.all():
-            latest = self.glances.latest([query.id]).get(query.id)
+            latest = self.summaries.latest([query.id]).get(query.id)
             for at in self.times(query):
                 self.execute(query, latest, at)
         self.node.close()

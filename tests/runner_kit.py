@@ -9,19 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from plugbay_scheduled_query.catalogue.resolving import Surroundings, resolve
+from plugbay_scheduled_query.catalogue.own_store import OwnPlaces
+from plugbay_scheduled_query.catalogue.resolving import resolve
 from plugbay_scheduled_query.core.source import Source, Target
 from plugbay_scheduled_query.executor.executor import Executor, Outcome, RunRequest
 from plugbay_scheduled_query.runner.results import Caps
 
 PATIENCE_S = 60.0  # far more than anything needs, on a machine that does much else
 LOOK_AGAIN_S = 0.02
-NOWHERE = Surroundings(Path("/nonexistent/data"), "sqlite:////nonexistent/data/plugbay.db", environment={})
+NOWHERE = OwnPlaces(Path("/nonexistent/data"), "sqlite:////nonexistent/data/plugbay.db", environment={})
 
 _numbers = itertools.count()
 
 
-def target(url: str, around: Surroundings = NOWHERE, **fields: Any) -> Target:
+def target(url: str, around: OwnPlaces = NOWHERE, **fields: Any) -> Target:
     return resolve(Source("test", url, **fields), around)
 
 

@@ -161,11 +161,11 @@ def test_a_zoomed_chart_stays_zoomed(visit: Callable[..., Page], world: World):
 def test_the_comparison_begins_with_the_two_newest_results(visit: Callable[..., Page], world: World):
     query = world.create("Now and then", "SELECT 1 AS n")
     world.run(query)
-    world.parts.workbench.edit(query.id, {"query": "SELECT n FROM nowhere"}, "ada")
+    world.parts.editing.edit(query.id, {"query": "SELECT n FROM nowhere"}, "ada")
     world.run(query)
     page = visit(f"/scheduled_query/query/{query.id}")
     expect(page.get_by_role("button", name="What changed between the two")).to_have_count(0)
-    world.parts.workbench.edit(query.id, {"query": "SELECT 2 AS n"}, "ada")
+    world.parts.editing.edit(query.id, {"query": "SELECT 2 AS n"}, "ada")
     world.run(query)
     page.reload()
     page.get_by_role("button", name="What changed between the two").click()

@@ -243,7 +243,7 @@ def test_leaving_with_unsaved_changes_warns(visit: Callable[..., Page]):
 def test_an_edit_conflict_is_told_and_solved_knowingly(visit: Callable[..., Page], world: World):
     query = world.create("Wanted by two")
     page = visit(f"/scheduled_query/edit/{query.id}")
-    world.parts.workbench.edit(query.id, {"description": "theirs"}, "grace")
+    world.parts.editing.edit(query.id, {"description": "theirs"}, "grace")
     page.get_by_label("Description").fill("mine")
     page.get_by_role("button", name="Save", exact=True).click()
     conflict = page.locator("#conflict")

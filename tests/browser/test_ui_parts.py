@@ -22,7 +22,7 @@ class Desk(BaseModule):
 
         @self.module_router.get("/")
         def page(request: Request):
-            return self.host.templates.response(request, "desk/page.html.j2")
+            return self.host.templates.response(request, "source_editing/page.html.j2")
 
     def after_setup_templates(self, fast_pluggy):
         self.host = fast_pluggy
@@ -51,7 +51,7 @@ PAGE = """
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("home")
-    write_plugin(home / "plugins/desk")
+    write_plugin(home / "plugins/source_editing")
     only = [source for source in find_installed() if source.name == "ui_tools"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("plugbay.module_manager.find_installed", lambda: only)
@@ -62,7 +62,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def write_plugin(folder: Path) -> None:
-    pages = folder / "templates/desk"
+    pages = folder / "templates/source_editing"
     pages.mkdir(parents=True)
     (folder / "plugin.py").write_text(PLUGIN)
     (pages / "page.html.j2").write_text(PAGE)
@@ -72,7 +72,7 @@ def write_plugin(folder: Path) -> None:
 def page(new_context: Callable[..., BrowserContext], address: str) -> Page:
     """The page of the plugin, as the administrator sees it."""
     page = new_context(viewport={"width": 1440, "height": 900}, base_url=address).new_page()
-    page.goto("/login?next=/desk/")
+    page.goto("/login?next=/source_editing/")
     page.get_by_label("Name").fill("admin")
     page.get_by_label("Password").fill(PASSWORD)
     page.keyboard.press("Enter")

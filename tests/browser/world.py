@@ -27,7 +27,7 @@ class World:
 
     def create(self, name: str, query: str = "SELECT 1 AS one", **fields: Any) -> Query:
         given = {"name": name, "query": query, "cron_schedule": NEVER, "data_source": "samples"}
-        saved = self.parts.workbench.create(given | fields, "ada")
+        saved = self.parts.editing.create(given | fields, "ada")
         assert isinstance(saved, Saved), saved
         return saved.query
 

@@ -51,7 +51,7 @@ def test_the_samples_leave_half_of_the_lane_free(tmp_path: Path):
 def test_what_was_deleted_does_not_return(tmp_path: Path):
     with started(tmp_path) as parts:
         for query in list(parts.definitions.all()):
-            parts.workbench.delete(query.id, "ada")
+            parts.editing.delete(query.id, "ada")
     with started(tmp_path) as parts:
         assert list(parts.definitions.all()) == []
 

@@ -312,7 +312,7 @@ def test_no_more_than_max_parallel_run_at_once_and_run_now_does_not_wait_for_the
     here.wait_until_begun()
     ran = here.service.run_now(quick.id, "ada", PATIENCE_S)
     assert ran.execution.status == "success"
-    assert len(here.service._intake.feed._inside) == 2
+    assert len(here.service._claiming.admission._inside) == 2
     until(lambda: here.runs_at_work() == 2)  # once the worker of the quick one is through with it
     for query in slow:
         here.service.cancel(query.id, "ada")

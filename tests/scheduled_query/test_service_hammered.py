@@ -100,7 +100,7 @@ def test_whatever_is_done_at_the_same_time_everything_adds_up(
         node.settle()
     assert [error for hand in hands for error in hand.failures] == []
     assert "record_failed" not in caplog.text
-    assert not any(node.service._intake.feed._inside for node in nodes)
+    assert not any(node.service._claiming.admission._inside for node in nodes)
     check_tables(store)
 
 

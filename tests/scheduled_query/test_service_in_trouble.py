@@ -319,8 +319,8 @@ def test_what_people_run_does_not_take_the_places_of_the_schedule(world, add_que
 
 
 def test_the_timer_of_a_refill_is_set_by_who_looked_last(world, monkeypatch):
-    intake, seen = world().service._intake, []
-    other = threading.Thread(target=intake.refill)
+    claiming, seen = world().service._claiming, []
+    other = threading.Thread(target=claiming.refill)
 
     def look_again(rest_s):
         seen.append(rest_s)
@@ -332,9 +332,9 @@ def test_the_timer_of_a_refill_is_set_by_who_looked_last(world, monkeypatch):
         other.join(0.3)  # it must wait until we are through
         return 1.0
 
-    monkeypatch.setattr(intake, "_look_again", look_again)
-    monkeypatch.setattr(intake, "_rest_s", rest_s)
-    intake.refill()
+    monkeypatch.setattr(claiming, "_look_again", look_again)
+    monkeypatch.setattr(claiming, "_rest_s", rest_s)
+    claiming.refill()
     other.join()
     assert seen == [1.0, 2.0]
 

@@ -184,7 +184,7 @@ def test_the_row_of_a_running_query_is_sent_only_when_there_is_news(service: Ser
 
 def test_a_query_that_is_due_and_cannot_start_yet_waits(service: Service):
     made = service.create(cron_schedule="* * * * *")
-    with service.parts.service._intake._claiming:  # as long as another claim is under way
+    with service.parts.service._claiming._lock:  # as long as another claim is under way
         service.clock.advance(61)
         shown = read(service.viewer.get(f"/scheduled_query/row/{made['id']}").text)
     assert "waiting" in shown.text

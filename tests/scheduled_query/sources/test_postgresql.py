@@ -7,7 +7,7 @@ import psycopg
 import pytest
 import silent_server
 import sqlalchemy as sa
-from plugbay_scheduled_query.catalogue.resolving import Surroundings
+from plugbay_scheduled_query.catalogue.own_store import OwnPlaces
 from plugbay_scheduled_query.core.source import IDENTITY_SQL, SourceRefusedError, StoreIdentity
 from plugbay_scheduled_query.dialects.postgresql.session import open_session
 from plugbay_scheduled_query.dialects.session import Params
@@ -448,17 +448,17 @@ def test_the_statements_of_the_self_test_make_a_role_without_warnings(
 
 
 @pytest.fixture
-def around(shop: psycopg.Connection) -> Surroundings:
+def around(shop: psycopg.Connection) -> OwnPlaces:
     """The product's own store is in the database of the test."""
     shop.execute("CREATE TABLE plugbay_users (name text)")
     identity = shop.execute(IDENTITY_SQL).fetchone()
     assert identity is not None
     store = StoreIdentity(identity[0], ["plugbay_users", "plugbay_sessions"])
-    return Surroundings(Path("/nonexistent"), "postgresql:///store", store_identity=store, environment={})
+    return OwnPlaces(Path("/nonexistent"), "postgresql:///store", store_identity=store, environment={})
 
 
 def test_a_role_that_can_read_the_products_own_tables_is_refused(
-    asker: Asker, postgres_url: str, around: Surroundings
+    asker: Asker, postgres_url: str, around: OwnPlaces
 ):
     place = target(postgres_url, around)
     outcome = asker.ask(place, "SELECT 1")
@@ -471,7 +471,7 @@ def test_a_role_that_can_read_the_products_own_tables_is_refused(
 
 
 def test_a_role_that_can_read_a_column_of_them_is_refused_too(
-    asker: Asker, shop: psycopg.Connection, reader_url: str, around: Surroundings
+    asker: Asker, shop: psycopg.Connection, reader_url: str, around: OwnPlaces
 ):
     assert asker.value(target(reader_url, around), "SELECT count(*) FROM orders") == 2
     shop.execute(f"GRANT SELECT (name) ON plugbay_users TO {sa.make_url(reader_url).username}")
@@ -480,7 +480,7 @@ def test_a_role_that_can_read_a_column_of_them_is_refused_too(
 
 
 def test_another_database_of_the_same_server_is_no_store(
-    asker: Asker, postgres_server: str, around: Surroundings
+    asker: Asker, postgres_server: str, around: OwnPlaces
 ):
     assert asker.value(target(postgres_server, around), "SELECT 1") == 1
 

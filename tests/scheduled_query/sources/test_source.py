@@ -4,20 +4,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plugbay_scheduled_query.catalogue.resolving import Surroundings, dialect_of_url, resolve
+from plugbay_scheduled_query.catalogue.own_store import OwnPlaces
+from plugbay_scheduled_query.catalogue.resolving import dialect_of_url, resolve
 from plugbay_scheduled_query.core.source import Source, SourceError, SourceRefusedError, StoreIdentity, Target
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Surroundings:
+def around(tmp_path: Path) -> OwnPlaces:
     data = tmp_path / "data"
     data.mkdir()
     for name in ("plugbay.db", "sample.db", "encryption.key"):
         (data / name).write_bytes(b"x")
-    return Surroundings(data, f"sqlite:///{data}/plugbay.db", sample=data / "sample.db", environment={})
+    return OwnPlaces(data, f"sqlite:///{data}/plugbay.db", sample=data / "sample.db", environment={})
 
 
-def resolved(url: str, around: Surroundings, **fields: Any) -> Target:
+def resolved(url: str, around: OwnPlaces, **fields: Any) -> Target:
     return resolve(Source("shop", url, **fields), around)
 
 
@@ -41,7 +42,7 @@ def test_the_scheme_names_the_dialect(url: str, dialect: str | None):
     assert dialect_of_url(url) == dialect
 
 
-def test_a_postgresql_source_is_told_to_libpq_by_keyword(around: Surroundings):
+def test_a_postgresql_source_is_told_to_libpq_by_keyword(around: OwnPlaces):
     place = resolved("postgresql://ann:p%40ss@db:5433/shop?sslmode=require&connect_timeout=99", around)
     assert place.params == {
         "connect": {
@@ -56,7 +57,7 @@ def test_a_postgresql_source_is_told_to_libpq_by_keyword(around: Surroundings):
     assert place.secrets == ("p@ss",)
 
 
-def test_a_mariadb_source_is_told_to_its_driver_by_keyword(around: Surroundings):
+def test_a_mariadb_source_is_told_to_its_driver_by_keyword(around: OwnPlaces):
     place = resolved("mysql://ann@db/shop?unix_socket=/run/my&charset=latin1&ssl_verify_cert=true", around)
     assert place.params == {
         "connect": {
@@ -84,25 +85,23 @@ def test_a_mariadb_source_is_told_to_its_driver_by_keyword(around: Surroundings)
         "duckdb:////srv/shop.duckdb?access_mode=read_write",
     ],
 )
-def test_an_option_that_could_undo_a_guard_is_refused(url: str, around: Surroundings):
+def test_an_option_that_could_undo_a_guard_is_refused(url: str, around: OwnPlaces):
     with pytest.raises(SourceError):
         resolved(url, around)
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "duckdb:///", "duckdb:///:memory:"])
-def test_a_source_in_memory_is_no_source(url: str, around: Surroundings):
+def test_a_source_in_memory_is_no_source(url: str, around: OwnPlaces):
     with pytest.raises(SourceError, match="no file"):
         resolved(url, around)
 
 
-def test_a_relative_path_is_made_absolute(
-    around: Surroundings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_a_relative_path_is_made_absolute(around: OwnPlaces, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)
     assert resolved("sqlite:///shop.db", around).params == {"path": str(tmp_path / "shop.db")}
 
 
-def test_a_password_may_be_kept_in_the_environment(around: Surroundings):
+def test_a_password_may_be_kept_in_the_environment(around: OwnPlaces):
     place = resolved(
         "mysql://ann:env:DB_PASSWORD@db/shop", replace(around, environment={"DB_PASSWORD": "hunter2"})
     )
@@ -110,33 +109,33 @@ def test_a_password_may_be_kept_in_the_environment(around: Surroundings):
     assert place.mask("hunter2") == "***"
 
 
-def test_a_password_may_be_kept_in_a_file(around: Surroundings, tmp_path: Path):
+def test_a_password_may_be_kept_in_a_file(around: OwnPlaces, tmp_path: Path):
     (tmp_path / "secret").write_text("hunter2\n")
     place = resolved(f"postgresql://ann:file:{tmp_path}/secret@db/shop", around)
     assert place.params["connect"]["password"] == "hunter2"
     assert place.mask("hunter2") == "***"
 
 
-def test_an_option_may_be_a_reference(around: Surroundings):
+def test_an_option_may_be_a_reference(around: OwnPlaces):
     around = replace(around, environment={"KEY_WORD": "hunter2"})
     place = resolved("postgresql://db/shop?sslpassword=env:KEY_WORD", around)
     assert place.params["connect"]["sslpassword"] == "hunter2"
     assert place.mask("hunter2") == "***"
 
 
-def test_the_whole_url_may_be_a_reference(around: Surroundings):
+def test_the_whole_url_may_be_a_reference(around: OwnPlaces):
     around = replace(around, environment={"SHOP_URL": "postgresql://ann:hunter2@db/shop"})
     place = resolved("env:SHOP_URL", around)
     assert (place.dialect, place.params["connect"]["user"]) == ("postgresql", "ann")
     assert place.mask("hunter2") == "***"
 
 
-def test_a_reference_inside_a_reference_is_followed_once(around: Surroundings):
+def test_a_reference_inside_a_reference_is_followed_once(around: OwnPlaces):
     around = replace(around, environment={"URL": "mysql://ann:env:WORD@db/shop", "WORD": "env:OTHER"})
     assert resolved("env:URL", around).params["connect"]["password"] == "env:OTHER"
 
 
-def test_a_reference_to_nothing_says_what_is_missing(around: Surroundings, tmp_path: Path):
+def test_a_reference_to_nothing_says_what_is_missing(around: OwnPlaces, tmp_path: Path):
     with pytest.raises(SourceError, match="environment variable SHOP_URL is not set"):
         resolved("env:SHOP_URL", around)
     with pytest.raises(SourceError, match=r"cannot read the file .*missing: No such file"):
@@ -150,7 +149,7 @@ def test_a_reference_to_nothing_says_what_is_missing(around: Surroundings, tmp_p
             resolved(f"mysql://ann:file:{odd}@db/shop", around)
 
 
-def test_the_products_own_secrets_cannot_be_sent_to_a_server(around: Surroundings, tmp_path: Path):
+def test_the_products_own_secrets_cannot_be_sent_to_a_server(around: OwnPlaces, tmp_path: Path):
     around = replace(around, environment={"PLUGBAY_ENCRYPTION_KEY": "key"})
     link, environment = tmp_path / "innocent", tmp_path / "harmless"
     link.symlink_to(around.data_dir / "encryption.key")
@@ -161,13 +160,13 @@ def test_the_products_own_secrets_cannot_be_sent_to_a_server(around: Surrounding
             resolved(f"mysql://ann:{reference}@db/shop", around)
 
 
-def test_the_store_is_no_source(around: Surroundings):
+def test_the_store_is_no_source(around: OwnPlaces):
     for dialect in ("sqlite", "duckdb"):
         with pytest.raises(SourceRefusedError, match="own store"):
             resolved(f"{dialect}:///{around.data_dir}/plugbay.db", around)
 
 
-def test_the_store_is_no_source_by_any_other_name(around: Surroundings, tmp_path: Path):
+def test_the_store_is_no_source_by_any_other_name(around: OwnPlaces, tmp_path: Path):
     store = around.data_dir / "plugbay.db"
     (tmp_path / "soft.db").symlink_to(store)
     os.link(store, tmp_path / "hard.db")
@@ -178,14 +177,14 @@ def test_the_store_is_no_source_by_any_other_name(around: Surroundings, tmp_path
             resolved(f"sqlite:///{tmp_path}/{name}", around)
 
 
-def test_a_store_outside_the_data_directory_is_no_source_either(around: Surroundings, tmp_path: Path):
+def test_a_store_outside_the_data_directory_is_no_source_either(around: OwnPlaces, tmp_path: Path):
     (tmp_path / "store.db").write_bytes(b"x")
     around = replace(around, store_url=f"sqlite+pysqlite:///{tmp_path}/store.db")
     with pytest.raises(SourceRefusedError, match="own store"):
         resolved(f"sqlite:///{tmp_path}/store.db", around)
 
 
-def test_no_file_of_the_data_directory_is_a_source_but_the_sample(around: Surroundings, tmp_path: Path):
+def test_no_file_of_the_data_directory_is_a_source_but_the_sample(around: OwnPlaces, tmp_path: Path):
     assert resolved(f"sqlite:///{around.data_dir}/sample.db", around).params["path"].endswith("sample.db")
     for name in ("other.db", "deep/other.db", "encryption.key"):
         with pytest.raises(SourceRefusedError, match="data directory"):
@@ -193,7 +192,7 @@ def test_no_file_of_the_data_directory_is_a_source_but_the_sample(around: Surrou
     assert resolved(f"sqlite:///{tmp_path}/other.db", around)
 
 
-def test_a_postgresql_source_is_told_which_tables_are_private(around: Surroundings):
+def test_a_postgresql_source_is_told_which_tables_are_private(around: OwnPlaces):
     around = replace(around, store_identity=StoreIdentity("1/2", ["plugbay_users"]))
     assert resolved("postgresql://db/shop", around).params["store"] == {
         "identity": "1/2",
@@ -201,7 +200,7 @@ def test_a_postgresql_source_is_told_which_tables_are_private(around: Surroundin
     }
 
 
-def test_another_database_is_asked_only_when_an_admin_accepts_that_it_has_no_guard(around: Surroundings):
+def test_another_database_is_asked_only_when_an_admin_accepts_that_it_has_no_guard(around: OwnPlaces):
     url = "mssql+pyodbc://ann:hunter2@db:1433/shop?driver=x"
     with pytest.raises(SourceRefusedError, match="no proven guard"):
         resolved(url, around)

@@ -6,13 +6,13 @@ from typing import Any
 
 from plugbay import Plugbay
 
-from plugbay_scheduled_query.catalogue.editing import SourceDesk
-from plugbay_scheduled_query.catalogue.sources import SourceBook
+from plugbay_scheduled_query.catalogue.editing import SourceEditing
+from plugbay_scheduled_query.catalogue.sources import Catalogue
 from plugbay_scheduled_query.executor.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
 from plugbay_scheduled_query.queries.capacity import Capacities
-from plugbay_scheduled_query.queries.editing import Workbench
+from plugbay_scheduled_query.queries.editing import QueryEditing
 from plugbay_scheduled_query.queries.trying import Trying
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
@@ -23,7 +23,7 @@ from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository
-from plugbay_scheduled_query.repository.summaries import Glances
+from plugbay_scheduled_query.repository.summaries import Summaries
 from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
@@ -67,7 +67,7 @@ class Assembly:
         self.parts.executor.resize(_runners(settings))
         self.retiming.follow(settings.timezone)
         self.retiming.mend(settings.timezone)
-        self.parts.book.adopt(settings.named_sources())  # last: it may fail
+        self.parts.catalogue.adopt(settings.named_sources())  # last: it may fail
 
     def cycle(self, job: object = None) -> None:
         """The task that the specification names: starts what is due, then tidies up a little."""
@@ -119,11 +119,11 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     claims = Claims(store, clock, node.id)
     executor = Executor(_runners(settings()), clock=clock)
     sources = SourceRepository(store, host.secrets, clock)
-    book = SourceBook(sources, executor, host)
+    catalogue = Catalogue(sources, executor, host)
     gauges = GaugeKeeper(Samples(store), clock)
     reports = Reports(host.events)
     notifications = Notifications(settings, lambda: engine.submit(OWNER, NOTIFY, priority=BEHIND))
-    executing = Executing(clock, book, executor, settings)
+    executing = Executing(clock, catalogue, executor, settings)
 
     def after(finished: Finished, recorded: Recorded) -> None:
         if recorded.is_dropped:
@@ -146,7 +146,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         after=after,
     )
     definitions, histories = Definitions(store, clock), Histories(store)
-    workbench = Workbench(definitions, book, settings, host.events, clock, service.cancel)
+    editing = QueryEditing(definitions, catalogue, settings, host.events, clock, service.cancel)
     parts = Parts(
         host=host,
         clock=clock,
@@ -158,18 +158,18 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         history_reader=HistoryReader(store),
         overview=Overview(store),
         activity=Activity(store, clock),
-        glances=Glances(store),
-        capacities=Capacities(workbench.capacity, clock),
+        summaries=Summaries(store),
+        capacities=Capacities(editing.capacity, clock),
         sources=sources,
-        book=book,
-        desk=SourceDesk(sources, book, executor),
+        catalogue=catalogue,
+        source_editing=SourceEditing(sources, catalogue, executor),
         executor=executor,
         executing=executing,
         service=service,
         gauges=gauges,
         reports=reports,
-        workbench=workbench,
-        trying=Trying(workbench, executing),
+        editing=editing,
+        trying=Trying(editing, executing),
         running=Running(service, definitions, histories),
     )
     return Assembly(

@@ -16,7 +16,7 @@ from plugbay_scheduled_query.core.schedule import BadCron, Schedule, UnknownTime
 if TYPE_CHECKING:
     from plugbay import Plugbay
 
-    from plugbay_scheduled_query.queries.editing import Workbench
+    from plugbay_scheduled_query.queries.editing import QueryEditing
     from plugbay_scheduled_query.queries.transfer import Step
     from plugbay_scheduled_query.repository.definitions import Definitions
 
@@ -122,11 +122,11 @@ def import_(file: IO[str], is_trial: bool, data_dir: Path | None) -> None:
     from plugbay_scheduled_query.queries.transfer import Import
 
     given = _read(file)
-    with _opened(data_dir) as (workbench, definitions):
-        steps = Import(workbench, definitions).run(given, BY, is_trial)
+    with _opened(data_dir) as (editing, definitions):
+        steps = Import(editing, definitions).run(given, BY, is_trial)
         is_refused = any(step.outcome == "refused" for step in steps)
         is_stored = not is_trial and not is_refused
-        overloads = workbench.overloads() if is_stored else []
+        overloads = editing.overloads() if is_stored else []
     _tell(steps, is_stored)
     for sentence in overloads:
         click.echo(sentence, err=True)
@@ -146,12 +146,12 @@ def _read(file: IO[str]) -> Any:
 
 
 @contextmanager
-def _opened(data_dir: Path | None) -> "Iterator[tuple[Workbench, Definitions]]":
+def _opened(data_dir: Path | None) -> "Iterator[tuple[QueryEditing, Definitions]]":
     """What commands work with, on the store that a server with the same options would use."""
-    from plugbay_scheduled_query.catalogue.own_store import surroundings_of
+    from plugbay_scheduled_query.catalogue.own_store import own_places_of
     from plugbay_scheduled_query.catalogue.resolving import language_of
     from plugbay_scheduled_query.catalogue.setting import bring_in
-    from plugbay_scheduled_query.queries.editing import Workbench
+    from plugbay_scheduled_query.queries.editing import QueryEditing
     from plugbay_scheduled_query.repository.definitions import Definitions
     from plugbay_scheduled_query.repository.sources import SourceRepository
 
@@ -159,9 +159,9 @@ def _opened(data_dir: Path | None) -> "Iterator[tuple[Workbench, Definitions]]":
         definitions = Definitions(host.store, host.clock)
         sources = SourceRepository(host.store, host.secrets, host.clock)
         settings = _settings_of(host)
-        around = surroundings_of(host)
+        around = own_places_of(host)
         bring_in(sources, settings.named_sources(), lambda source: language_of(source, around))
-        yield Workbench(definitions, sources, lambda: settings, host.events, host.clock), definitions
+        yield QueryEditing(definitions, sources, lambda: settings, host.events, host.clock), definitions
 
 
 def _settings_of(host: "Plugbay") -> Any:

@@ -118,7 +118,7 @@ def make_once(parts: Parts) -> None:
     if parts.sources.add_unless_there(source, "sqlite", Origin.SAMPLE) is None:
         return  # somebody has a source of that name: it is left alone
     for fields in QUERIES:
-        saved = parts.workbench.create({**fields, "data_source": SOURCE}, AUTHOR)
+        saved = parts.editing.create({**fields, "data_source": SOURCE}, AUTHOR)
         if isinstance(saved, Saved):
             parts.service.run_now(saved.query.id, AUTHOR, 0)
 

@@ -8,7 +8,7 @@ from plugbay import SecretUnreadable
 
 from plugbay_scheduled_query.catalogue.resolving import resolve
 from plugbay_scheduled_query.catalogue.setting import check_name
-from plugbay_scheduled_query.catalogue.sources import Looks, SourceBook, SourceView
+from plugbay_scheduled_query.catalogue.sources import Catalogue, Looks, SourceView
 from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.core.source import Source, SourceError, Target, keep_secrets
 from plugbay_scheduled_query.core.text import unwelcome_character
@@ -54,12 +54,12 @@ class Tested:
     statements: tuple[str, ...] = ()
 
 
-class SourceDesk:
+class SourceEditing:
     """Checks what people enter about sources, and stores it."""
 
-    def __init__(self, sources: SourceRepository, book: SourceBook, looks: Looks) -> None:
+    def __init__(self, sources: SourceRepository, catalogue: Catalogue, looks: Looks) -> None:
         self._sources = sources
-        self._book = book
+        self._catalogue = catalogue
         self._looks = looks
 
     def add(self, given: Mapping[str, Any]) -> SavedSource | Refused:
@@ -98,17 +98,17 @@ class SourceDesk:
         self._editable(source_id)
         if not self._sources.delete(source_id):
             raise UnknownSource
-        self._book.forget(source_id)
+        self._catalogue.forget(source_id)
 
     def test(self, source_id: int) -> Tested:
         """Connects and says what the account can do; raises UnknownSource."""
-        view = self._book.view(source_id)
+        view = self._catalogue.view(source_id)
         if view is None:
             raise UnknownSource
         if view.problem:
             return Tested(view.problem)
         try:
-            return _tested(self._looks.self_test(self._book.target(source_id)))
+            return _tested(self._looks.self_test(self._catalogue.target(source_id)))
         except (SourceError, SourceUnavailableError) as error:
             return Tested(str(error))
 
@@ -130,7 +130,7 @@ class SourceDesk:
         if errors:
             return Refused(errors)
         try:
-            target = resolve(source, self._book.surroundings)
+            target = resolve(source, self._catalogue.own_places)
             return target, _tested(self._looks.self_test(target))
         except SourceUnavailableError as error:
             return target, Tested(warnings=(f"it cannot be reached now: {error}",))
@@ -145,10 +145,10 @@ class SourceDesk:
             return _taken(name)
 
     def _saved(self, stored: StoredSource | None, tested: Tested) -> SavedSource:
-        view = self._book.view(stored.id) if stored else None
+        view = self._catalogue.view(stored.id) if stored else None
         if view is None:  # deleted by somebody else a moment ago
             raise UnknownSource
-        self._book.forget(view.stored.id)
+        self._catalogue.forget(view.stored.id)
         return SavedSource(view, tested.warnings, tested.statements)
 
 

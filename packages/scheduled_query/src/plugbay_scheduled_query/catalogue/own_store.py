@@ -1,13 +1,14 @@
 """Never the own store: which files and databases no query may read."""
 
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
 
 from plugbay import Clock, Store
 
-from plugbay_scheduled_query.catalogue.resolving import Surroundings
 from plugbay_scheduled_query.core.source import (
     IDENTITY_SQL,
     SourceError,
@@ -16,6 +17,17 @@ from plugbay_scheduled_query.core.source import (
     parse_url,
 )
 from plugbay_scheduled_query.tables import metadata
+
+
+@dataclass(frozen=True)
+class OwnPlaces:
+    """What a source is checked against: the product's own places, and where references lead."""
+
+    data_dir: Path
+    store_url: str
+    sample: Path | None = None
+    store_identity: StoreIdentity | None = None
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
 
 def refuse_own_files(path: Path, data_dir: Path, store_url: str, sample: Path | None) -> None:
@@ -55,10 +67,10 @@ class Host(Protocol):
     clock: Clock
 
 
-def surroundings_of(host: Host) -> Surroundings:
+def own_places_of(host: Host) -> OwnPlaces:
     """Where this process keeps what is its own."""
     store = host.store
-    return Surroundings(
+    return OwnPlaces(
         data_dir=host.data_dir,
         store_url=_url(store),
         sample=host.data_dir / SAMPLE_FILE,

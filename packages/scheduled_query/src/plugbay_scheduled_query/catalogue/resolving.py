@@ -2,17 +2,16 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plugbay_scheduled_query.catalogue.own_store import refuse_own_files
+from plugbay_scheduled_query.catalogue.own_store import OwnPlaces, refuse_own_files
 from plugbay_scheduled_query.core.source import (
     Source,
     SourceError,
     SourceRefusedError,
     SourceUrl,
-    StoreIdentity,
     Target,
     is_secret,
     parse_url,
@@ -81,17 +80,6 @@ _IGNORED_OPTIONS = {"charset", "application_name", "connect_timeout"}  # ours to
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    """What a source is checked against: the product's own places, and where references lead."""
-
-    data_dir: Path
-    store_url: str
-    sample: Path | None = None
-    store_identity: StoreIdentity | None = None
-    environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
-
-
 def dialect_of(scheme: str) -> str:
     """The dialect that a URL's scheme names; the driver after a + is ours to choose."""
     return DIALECTS.get(scheme.partition("+")[0], UNGUARDED)
@@ -102,9 +90,9 @@ def dialect_of_url(url: str) -> str | None:
     return None if reference_of(url) else dialect_of(parse_url(url).scheme)
 
 
-def resolve(source: Source, surroundings: Surroundings) -> Target:
+def resolve(source: Source, own_places: OwnPlaces) -> Target:
     """What a runner needs to open the source; raises SourceError, or SourceRefusedError where it must not."""
-    references = References(surroundings.data_dir, surroundings.environment)
+    references = References(own_places.data_dir, own_places.environment)
     url = references.resolve(source.url)
     parts = parse_url(url)
     password = None if parts.password is None else references.resolve(parts.password)
@@ -112,20 +100,20 @@ def resolve(source: Source, surroundings: Surroundings) -> Target:
     hidden = [options[name] for name, value in parts.options if is_secret(name) or reference_of(value)]
     secrets = tuple(filter(None, [password, *hidden]))
     dialect = dialect_of(parts.scheme)
-    params = _BUILD[dialect](source, parts, password, options, surroundings)
+    params = _BUILD[dialect](source, parts, password, options, own_places)
     return Target(dialect, params, secrets)
 
 
-def language_of(source: Source, surroundings: Surroundings) -> str:
+def language_of(source: Source, own_places: OwnPlaces) -> str:
     """Whose SQL a source speaks; `unknown` for a reference that leads nowhere yet."""
     try:
-        return resolve(source, surroundings).language
+        return resolve(source, own_places).language
     except SourceError:
         return dialect_of_url(source.url) or "unknown"
 
 
 def _file(
-    source: Source, parts: SourceUrl, password: str | None, options: dict[str, str], around: Surroundings
+    source: Source, parts: SourceUrl, password: str | None, options: dict[str, str], around: OwnPlaces
 ) -> dict[str, Any]:
     if parts.host or parts.username or options:
         raise SourceError(
@@ -139,7 +127,7 @@ def _file(
 
 
 def _postgresql(
-    source: Source, parts: SourceUrl, password: str | None, options: dict[str, str], around: Surroundings
+    source: Source, parts: SourceUrl, password: str | None, options: dict[str, str], around: OwnPlaces
 ) -> dict[str, Any]:
     connect: dict[str, Any] = {
         "host": parts.host,
@@ -156,7 +144,7 @@ def _postgresql(
 
 
 def _mysql(
-    source: Source, parts: SourceUrl, password: str | None, options: dict[str, str], around: Surroundings
+    source: Source, parts: SourceUrl, password: str | None, options: dict[str, str], around: OwnPlaces
 ) -> dict[str, Any]:
     connect = {
         "host": parts.host,
@@ -171,7 +159,7 @@ def _mysql(
 
 
 def _unguarded(
-    source: Source, parts: SourceUrl, password: str | None, options: dict[str, str], around: Surroundings
+    source: Source, parts: SourceUrl, password: str | None, options: dict[str, str], around: OwnPlaces
 ) -> dict[str, Any]:
     if not source.accepts_unguarded:
         raise SourceRefusedError(
@@ -200,7 +188,7 @@ def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-_BUILD: dict[str, Callable[[Source, SourceUrl, str | None, dict[str, str], Surroundings], dict[str, Any]]] = {
+_BUILD: dict[str, Callable[[Source, SourceUrl, str | None, dict[str, str], OwnPlaces], dict[str, Any]]] = {
     "sqlite": _file,
     "duckdb": _file,
     "postgresql": _postgresql,

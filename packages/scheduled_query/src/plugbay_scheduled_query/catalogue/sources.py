@@ -8,7 +8,7 @@ from typing import Protocol
 
 from plugbay import SecretUnreadable
 
-from plugbay_scheduled_query.catalogue.own_store import Host, surroundings_of
+from plugbay_scheduled_query.catalogue.own_store import Host, own_places_of
 from plugbay_scheduled_query.catalogue.resolving import language_of, resolve
 from plugbay_scheduled_query.catalogue.setting import adopt_setting
 from plugbay_scheduled_query.core.source import Source, SourceError, Target, mask_url
@@ -50,14 +50,14 @@ class Schema:
     read_at: datetime
 
 
-class SourceBook:
+class Catalogue:
     """Knows the sources of all processes; any thread may ask."""
 
     def __init__(self, sources: SourceRepository, looks: Looks, host: Host) -> None:
         self._sources = sources
         self._looks = looks
         self._clock = host.clock
-        self.surroundings = surroundings_of(host)
+        self.own_places = own_places_of(host)
         self._lock = threading.Lock()
         self._targets: dict[int, tuple[float, Target]] = {}
         self._schemas: dict[str, tuple[float, Schema]] = {}  # by the target's key, which an edit changes
@@ -89,7 +89,7 @@ class SourceBook:
 
     def dialect_of(self, source: Source) -> str:
         """Whose SQL a source speaks."""
-        return language_of(source, self.surroundings)
+        return language_of(source, self.own_places)
 
     def all(self) -> list[StoredSource]:
         """Every source, by name."""
@@ -123,7 +123,7 @@ class SourceBook:
         if stored.origin is Origin.REMOVED:
             raise SourceError(REMOVED)
         source = Source(stored.name, self._sources.url_of(stored), stored.accepts_unguarded)
-        return resolve(source, self.surroundings)
+        return resolve(source, self.own_places)
 
     def _view(self, stored: StoredSource, counts: dict[int, int]) -> SourceView:
         url, problem = None, None

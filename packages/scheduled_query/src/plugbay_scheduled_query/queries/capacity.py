@@ -11,7 +11,7 @@ FRESH_S = 30.0  # for so long a figure is good enough for a page
 
 
 class Capacities:
-    """Remembers what the workbench measured."""
+    """Remembers what was measured."""
 
     def __init__(self, measure: Callable[[], Mapping[str, Capacity]], clock: Clock) -> None:
         self._measure = measure

@@ -45,7 +45,7 @@ class UnknownQuery(Exception):
         super().__init__("there is no such query")
 
 
-class Catalogue(Protocol):
+class KnownSources(Protocol):
     """Knows which sources there are."""
 
     def all(self) -> list[StoredSource]: ...
@@ -59,13 +59,13 @@ class Saved:
     changed: tuple[str, ...] = ()
 
 
-class Workbench:
+class QueryEditing:
     """Checks what people write, stores it, and tells everybody."""
 
     def __init__(
         self,
         definitions: Definitions,
-        sources: Catalogue,
+        sources: KnownSources,
         settings: Callable[[], Settings],
         events: EventBus,
         clock: Clock,

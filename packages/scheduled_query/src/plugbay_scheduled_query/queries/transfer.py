@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from plugbay_scheduled_query.core.draft import Draft, Refused, changed_fields, draft_of
 from plugbay_scheduled_query.core.model import Query
-from plugbay_scheduled_query.queries.editing import Saved, Workbench
+from plugbay_scheduled_query.queries.editing import QueryEditing, Saved
 from plugbay_scheduled_query.repository.definitions import Definitions
 
 FORMAT = 1  # of the document: the number that a reader must know
@@ -51,8 +51,8 @@ def read_document(found: Any) -> list[Mapping[str, Any]]:
 class Import:
     """Brings definitions in: the first of a name changes the first one there is, the second the second."""
 
-    def __init__(self, workbench: Workbench, definitions: Definitions) -> None:
-        self._workbench = workbench
+    def __init__(self, editing: QueryEditing, definitions: Definitions) -> None:
+        self._editing = editing
         self._definitions = definitions
 
     def run(self, given: Sequence[Mapping[str, Any]], by: str, is_trial: bool = False) -> list[Step]:
@@ -68,16 +68,16 @@ class Import:
         for item in given:
             of_name = there.get(_name_in(item))
             current = of_name.pop(0) if of_name else None
-            checked = self._workbench.check(item, current)
+            checked = self._editing.check(item, current)
             yield _Plan(item, current, checked if isinstance(checked, Refused) else checked[0])
 
     def _carry_out(self, plan: _Plan, step: Step, by: str) -> Step:
         if step.outcome == "unchanged":
             return step
         if plan.current:
-            saved = self._workbench.edit(plan.current.id, plan.given, by)
+            saved = self._editing.edit(plan.current.id, plan.given, by)
         else:
-            saved = self._workbench.create(plan.given, by)
+            saved = self._editing.create(plan.given, by)
         return step if isinstance(saved, Saved) else _refused(step.name, saved)
 
 

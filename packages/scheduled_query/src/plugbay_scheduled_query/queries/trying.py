@@ -6,7 +6,7 @@ from typing import Any
 
 from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.executor.executor import Outcome
-from plugbay_scheduled_query.queries.editing import Workbench
+from plugbay_scheduled_query.queries.editing import QueryEditing
 from plugbay_scheduled_query.runs.executing import Executing
 
 # what a definition needs and a trial does not
@@ -17,14 +17,14 @@ _TAKEN = ("query", "data_source", "timeout")
 class Trying:
     """The same guard, limits and time as an execution has."""
 
-    def __init__(self, workbench: Workbench, executing: Executing) -> None:
-        self._workbench = workbench
+    def __init__(self, editing: QueryEditing, executing: Executing) -> None:
+        self._editing = editing
         self._executing = executing
 
     def run(self, given: Mapping[str, Any]) -> Outcome | Refused:
         """Runs `query` on `data_source` within `timeout`; blocks until it ends."""
         wanted = {name: given[name] for name in _TAKEN if name in given}
-        checked = self._workbench.check(_FILLED_IN | wanted, at="try")
+        checked = self._editing.check(_FILLED_IN | wanted, at="try")
         if isinstance(checked, Refused):
             return checked
         draft, source = checked

@@ -55,7 +55,7 @@ class Point:
     value: float | None
 
 
-class Glances:
+class Summaries:
     """Small reads by index, a handful for a page of any size."""
 
     def __init__(self, store: Store) -> None:

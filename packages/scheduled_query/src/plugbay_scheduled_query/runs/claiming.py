@@ -43,7 +43,7 @@ class Throughput:
             self._since, self._done = now, 0
 
 
-class Feed:
+class Admission:
     """A queue with a door: at most `limit()` runs are inside, the others wait.
 
     Sources take turns, and where there are several none takes the last place: one that hangs or is slow keeps
@@ -118,7 +118,7 @@ class Timers(Protocol):
     def at(self, *, owner: str, name: str, when: datetime, call: Callable[[Any], object]) -> None: ...
 
 
-class Intake:
+class Claiming:
     """Between the store, where things are due, and the engine, which has so many workers."""
 
     def __init__(
@@ -135,9 +135,9 @@ class Intake:
         self._engine = engine
         self._runs = runs
         self._settings = settings
-        self._claiming = threading.Lock()
+        self._lock = threading.Lock()
         self._throughput = Throughput(clock)
-        self.feed = Feed(submit, lambda: most_at_once(engine.workers, settings()))
+        self.admission = Admission(submit, lambda: most_at_once(engine.workers, settings()))
 
     def start(self) -> None:
         """From now on this node looks for what is due, also when another one ticks."""
@@ -149,14 +149,14 @@ class Intake:
         After each full minute every node looks again: what the one that ticked has no room for is not kept
         waiting, and what a fault kept from being seen is found.
         """
-        if self.feed.is_shut:
+        if self.admission.is_shut:
             return
-        with self._claiming:  # around the timer, too: it is set by who looked last
+        with self._lock:  # around the timer, too: it is set by who looked last
             again_s: float | None = AGAIN_S
             try:
                 while claimed := self._claim():
                     self._runs.add(claimed)
-                    self.feed.put(claimed)
+                    self.admission.put(claimed)
                 again_s = self._rest_s()
             finally:
                 self._look_again(again_s)

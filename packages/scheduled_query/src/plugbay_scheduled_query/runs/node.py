@@ -62,7 +62,7 @@ BEAT_S = 0.5  # how soon a cancel from another node is seen
 log = get_logger(__name__)
 
 
-class Pulse:
+class Heartbeat:
     """Calls `beat` again and again while `is_wanted`; one that fails is followed by the next."""
 
     def __init__(self, beat: Callable[[], None], is_wanted: Callable[[], object]) -> None:

@@ -10,10 +10,10 @@ from plugbay import Clock, get_logger
 from plugbay_scheduled_query.core.model import Execution, Trigger
 from plugbay_scheduled_query.repository.claims import ClaimedRun, Claims
 from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
-from plugbay_scheduled_query.runs.claiming import OWNER, Intake, Timers
+from plugbay_scheduled_query.runs.claiming import OWNER, Claiming, Timers
 from plugbay_scheduled_query.runs.executing import Executing, cancelled, interrupted
 from plugbay_scheduled_query.runs.in_flight import InFlight, Promise
-from plugbay_scheduled_query.runs.node import Node, Pulse
+from plugbay_scheduled_query.runs.node import Heartbeat, Node
 from plugbay_scheduled_query.runs.recorder import Recorder
 from plugbay_scheduled_query.settings import Settings
 
@@ -97,22 +97,22 @@ class Service:
         self._after = after
         self._runs = InFlight()
         self._last_beat = clock.monotonic()
-        self._intake = Intake(clock, claims, engine, self._runs, settings, self._submit)
+        self._claiming = Claiming(clock, claims, engine, self._runs, settings, self._submit)
         self._recorder = Recorder(recording, clock.now, lambda: settings().keeping, self._recorded)
-        self._pulse = Pulse(self._beat, lambda: len(self._runs))
+        self._heartbeat = Heartbeat(self._beat, lambda: len(self._runs))
 
     # what the clock asks for
 
     def start(self) -> None:
         """From now on this node looks for what is due, also when another one ticks."""
-        self._intake.start()
+        self._claiming.start()
 
     def tick(self, job: object = None) -> None:
         """Each minute: takes over what dead nodes left behind, and starts what is due."""
         try:
             self.recover()
         finally:
-            self._intake.refill()
+            self._claiming.refill()
 
     def recover(self) -> None:
         """Runs again what a dead node had under way; what cannot run again is recorded as failed."""
@@ -129,7 +129,7 @@ class Service:
         for run in lost:
             if run not in again and self._runs.begin(run.id):
                 self._recorder.submit(interrupted(run, self._clock.now()))
-        self._intake.feed.put(again)
+        self._claiming.admission.put(again)
         self._claims.free_orphaned_lanes()
 
     # what people ask for
@@ -177,7 +177,7 @@ class Service:
             if claimed := self._runs.begin(job.payload["run"]):  # else it was cancelled before it began
                 self._execute(job, claimed)
         finally:
-            self._intake.feed.leave(job.payload["run"])
+            self._claiming.admission.leave(job.payload["run"])
 
     def returned(self, job: Job) -> None:
         """A run that never began: recorded when a person cancelled it, else given to whoever looks next."""
@@ -185,7 +185,7 @@ class Service:
         if job.cancel_reason.startswith(BY_A_PERSON):
             if claimed:
                 self._recorder.submit(cancelled(claimed, _who(job.cancel_reason), self._clock.now()))
-            self._intake.feed.leave(job.payload["run"])
+            self._claiming.admission.leave(job.payload["run"])
             return
         self.retire()  # the engine takes nothing any more: those who wait behind this one would come back too
         if claimed:
@@ -194,11 +194,11 @@ class Service:
 
     def retire(self) -> None:
         """Begins nothing any more; what runs goes on."""
-        self._intake.feed.shut()
+        self._claiming.admission.shut()
 
     def close(self) -> None:
         """Writes what is finished and leaves; what is not is recovered by the next node."""
-        waiting = [run.id for run in self._intake.feed.shut() if self._runs.begin(run.id)]
+        waiting = [run.id for run in self._claiming.admission.shut() if self._runs.begin(run.id)]
         try:
             if waiting:
                 self._claims.release(waiting)
@@ -206,7 +206,7 @@ class Service:
             for run_id in waiting:
                 self._runs.end(run_id, None)
             self._recorder.close()
-            self._pulse.close()
+            self._heartbeat.close()
             self._node.close()
 
     @property
@@ -225,7 +225,7 @@ class Service:
     def _submit(self, claimed: list[ClaimedRun], priority: int = 0) -> None:
         if claimed:
             self._engine.submit_many(OWNER, JOB, [{"run": run.id} for run in claimed], priority=priority)
-            self._pulse.wake()
+            self._heartbeat.wake()
 
     def _execute(self, job: Job, claimed: ClaimedRun) -> None:
         def stopped_by() -> str:
@@ -246,7 +246,7 @@ class Service:
             except Exception:
                 log.exception("after_execution_failed", query=item.finished.claimed.query_name)
             self._runs.end(item.finished.claimed.id, None if item.is_dropped else item.execution)
-        self._intake.done(item.finished.claimed for item in group)
+        self._claiming.done(item.finished.claimed for item in group)
 
     def _cancel(self, run_id: int, by: str) -> None:
         waiting = self._runs.begin(run_id)

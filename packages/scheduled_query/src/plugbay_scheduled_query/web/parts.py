@@ -8,18 +8,18 @@ from plugbay import Clock, EventBus, Plugbay
 from starlette.routing import BaseRoute, Match
 from starlette.types import Scope
 
-from plugbay_scheduled_query.catalogue.editing import SourceDesk
-from plugbay_scheduled_query.catalogue.sources import SourceBook
+from plugbay_scheduled_query.catalogue.editing import SourceEditing
+from plugbay_scheduled_query.catalogue.sources import Catalogue
 from plugbay_scheduled_query.executor.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.queries.capacity import Capacities
-from plugbay_scheduled_query.queries.editing import Workbench
+from plugbay_scheduled_query.queries.editing import QueryEditing
 from plugbay_scheduled_query.queries.trying import Trying
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories, HistoryReader
 from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.sources import SourceRepository
-from plugbay_scheduled_query.repository.summaries import Glances
+from plugbay_scheduled_query.repository.summaries import Summaries
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.run_now import Running
 from plugbay_scheduled_query.runs.service import Service
@@ -41,17 +41,17 @@ class Parts:
     history_reader: HistoryReader
     overview: Overview
     activity: Activity
-    glances: Glances
+    summaries: Summaries
     capacities: Capacities
     sources: SourceRepository
-    book: SourceBook
-    desk: SourceDesk
+    catalogue: Catalogue
+    source_editing: SourceEditing
     executor: Executor
     executing: Executing
     service: Service
     gauges: GaugeKeeper
     reports: Reports
-    workbench: Workbench
+    editing: QueryEditing
     trying: Trying
     running: Running
 

@@ -81,7 +81,7 @@ def queries_router(parts: Callable[[], Parts]) -> APIRouter:
     )
     def create_query(body: NewQueryBody, user: CurrentUser) -> Response:
         """Checks the whole definition, its SQL included; a bad field is 422 with a sentence."""
-        return _saved(parts(), parts().workbench.create(body, user.name), body, 201)
+        return _saved(parts(), parts().editing.create(body, user.name), body, 201)
 
     @router.get(
         "/scheduled-queries/{query_id}",
@@ -107,7 +107,7 @@ def queries_router(parts: Callable[[], Parts]) -> APIRouter:
         """
         version = _version_in(body)
         try:
-            saved = parts().workbench.edit(_storable(query_id), body, user.name, version)
+            saved = parts().editing.edit(_storable(query_id), body, user.name, version)
         except UnknownQuery:
             raise no_such_query() from None
         except VersionConflict as error:
@@ -120,7 +120,7 @@ def queries_router(parts: Callable[[], Parts]) -> APIRouter:
     def delete_query(query_id: QueryId, user: CurrentUser) -> Response:
         """The query is gone at once, with its schedule, history and gauge; a run of it is stopped."""
         try:
-            parts().workbench.delete(_storable(query_id), user.name)
+            parts().editing.delete(_storable(query_id), user.name)
         except UnknownQuery:
             raise no_such_query() from None
         return Response(status_code=204)
@@ -151,7 +151,7 @@ def _version_in(body: Mapping[str, Any]) -> int | None:
 def _saved(parts: Parts, saved: Saved | Refused, body: Mapping[str, Any], status_code: int) -> Response:
     if isinstance(saved, Refused):
         raise refused(saved, body)
-    warnings = parts.workbench.warnings(saved)
+    warnings = parts.editing.warnings(saved)
     response = json_stream(query_pieces(_existing(parts, saved.query.id), warnings=warnings))
     response.status_code = status_code
     return response

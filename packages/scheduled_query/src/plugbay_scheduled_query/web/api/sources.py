@@ -58,8 +58,8 @@ def sources_router(parts: Callable[[], Parts]) -> APIRouter:
     )
     def list_sources(user: CurrentUser) -> Response:
         """By name, each with how full it is; where it is, with its password masked, only admins see."""
-        capacity = parts().workbench.capacity()
-        views = parts().book.views()
+        capacity = parts().editing.capacity()
+        views = parts().catalogue.views()
         data = [source_json(view, capacity.get(view.stored.name), user.has_role("admin")) for view in views]
         return json_response({"data": data})
 
@@ -76,7 +76,7 @@ def sources_router(parts: Callable[[], Parts]) -> APIRouter:
 
         A source that cannot be reached now is added, with a warning; Plugbay's own store is refused.
         """
-        saved = await slow.run(parts().desk.add, body)
+        saved = await slow.run(parts().source_editing.add, body)
         return await slow.run(_saved, parts(), saved, body, 201)
 
     @router.get(
@@ -87,10 +87,10 @@ def sources_router(parts: Callable[[], Parts]) -> APIRouter:
     )
     def get_source(source_id: SourceId, user: CurrentUser) -> Response:
         """One data source."""
-        view = parts().book.view(_storable(source_id))
+        view = parts().catalogue.view(_storable(source_id))
         if view is None:
             raise no_such_source()
-        capacity = parts().workbench.capacity().get(view.stored.name)
+        capacity = parts().editing.capacity().get(view.stored.name)
         return json_response(source_json(view, capacity, user.has_role("admin")))
 
     @router.patch(
@@ -103,7 +103,7 @@ def sources_router(parts: Callable[[], Parts]) -> APIRouter:
     async def edit_source(source_id: SourceId, body: SourceEditBody) -> Response:
         """Changes the fields that are sent; a masked URL sent back keeps the stored password."""
         try:
-            saved = await slow.run(parts().desk.edit, _storable(source_id), body)
+            saved = await slow.run(parts().source_editing.edit, _storable(source_id), body)
         except UnknownSource:
             raise no_such_source() from None
         except SourceLocked as error:
@@ -120,7 +120,7 @@ def sources_router(parts: Callable[[], Parts]) -> APIRouter:
     def delete_source(source_id: SourceId) -> Response:
         """409 while queries use it; the text names them."""
         try:
-            parts().desk.delete(_storable(source_id))
+            parts().source_editing.delete(_storable(source_id))
         except UnknownSource:
             raise no_such_source() from None
         except SourceLocked as error:
@@ -139,7 +139,9 @@ def sources_router(parts: Callable[[], Parts]) -> APIRouter:
     async def test_source(source_id: SourceId) -> Response:
         """Connects and says what the account can do."""
         try:
-            return json_response(_tested_json(await slow.run(parts().desk.test, _storable(source_id))))
+            return json_response(
+                _tested_json(await slow.run(parts().source_editing.test, _storable(source_id)))
+            )
         except UnknownSource:
             raise no_such_source() from None
 
@@ -155,7 +157,7 @@ def sources_router(parts: Callable[[], Parts]) -> APIRouter:
         if await slow.run(parts().sources.get, _storable(source_id)) is None:
             raise no_such_source()
         try:
-            schema = await slow.run(parts().book.schema, source_id, refresh)
+            schema = await slow.run(parts().catalogue.schema, source_id, refresh)
         except SourceProblem as error:
             raise conflict(f"Its tables cannot be read: {error}") from None
         return json_response(_schema_json(schema))
@@ -194,7 +196,7 @@ def _storable(source_id: int) -> int:
 def _saved(parts: Parts, saved: SavedSource | Refused, body: Mapping[str, Any], status_code: int) -> Response:
     if isinstance(saved, Refused):
         raise refused(saved, body)
-    capacity = parts.workbench.capacity().get(saved.view.stored.name)
+    capacity = parts.editing.capacity().get(saved.view.stored.name)
     found = {"warnings": saved.warnings, "statements": saved.statements}
     return json_response(source_json(saved.view, capacity, is_admin=True) | found, status_code)
 

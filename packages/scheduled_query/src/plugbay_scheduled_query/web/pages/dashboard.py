@@ -54,7 +54,7 @@ def dashboard_context(site: Site, request: Request) -> dict[str, Any]:
         **latest_results(site),
     }
     context |= {"slowest": overview.slowest(STANDOUTS), "most_failing": overview.most_failing(STANDOUTS)}
-    context |= {"lateness": lateness(site), "sources": site.parts.book.all()}
+    context |= {"lateness": lateness(site), "sources": site.parts.catalogue.all()}
     return {**context, **history(site, history_view(request.query_params))}
 
 
@@ -79,7 +79,7 @@ def latest_results(site: Site) -> dict[str, Any]:
     """The queries that ran last, each with its value in a few words."""
     listing = Listing(sort="last_executed", descending=True)
     queries, total = site.parts.definitions.page(listing, 0, LATEST)
-    latest = site.parts.glances.latest([query.id for query in queries])
+    latest = site.parts.summaries.latest([query.id for query in queries])
     ran = [query for query in queries if query.last_executed]
     shown = [(query, in_short(latest.get(query.id))) for query in ran]
     return {"recent": shown, "latest_mark": mark(shown), "query_count": total}

@@ -154,7 +154,7 @@ def editing_routes(site: Site) -> APIRouter:
 
     @router.post("/create")
     def create(request: Request, typed: Typed, user: CurrentUser) -> Response:
-        saved = site.parts.workbench.create(from_form(typed), user.name)
+        saved = site.parts.editing.create(from_form(typed), user.name)
         if isinstance(saved, Refused):
             return form_page(site, request, typed, status_code=REFUSED, errors=saved.errors)
         return _after(site, request, saved, f"“{saved.query.name}” is created.")
@@ -168,7 +168,7 @@ def editing_routes(site: Site) -> APIRouter:
     def save(request: Request, query_id: str, typed: Typed, user: CurrentUser) -> Response:
         query = site.query(query_id)
         try:
-            saved = site.parts.workbench.edit(query.id, from_form(typed), user.name, _version(typed))
+            saved = site.parts.editing.edit(query.id, from_form(typed), user.name, _version(typed))
         except UnknownQuery:
             raise HTTPException(404, NO_QUERY) from None
         except VersionConflict as conflict:
@@ -195,7 +195,7 @@ def form_page(
         "typed": typed,
         "query": query,
         "errors": {},
-        "sources": site.parts.book.all(),
+        "sources": site.parts.catalogue.all(),
         "schedules": SCHEDULES,
         "zones": sorted(zone_names()),
         "render_types": [kind.value for kind in RenderType],
@@ -213,7 +213,7 @@ def form_page(
 
 def latest_forms(site: Site, query: Query | None) -> dict[str, Any] | None:
     """The latest result of a query in each form, for the preview."""
-    latest = site.parts.glances.latest([query.id]).get(query.id) if query else None
+    latest = site.parts.summaries.latest([query.id]).get(query.id) if query else None
     return (
         {"forms": forms(latest.columns, latest.text, latest.is_whole), "latest": latest} if latest else None
     )
@@ -237,7 +237,7 @@ def _version(typed: Mapping[str, str]) -> int | None:
 
 def _after(site: Site, request: Request, saved: Saved, told: str) -> Response:
     site.parts.capacities.forget()
-    warnings = [FlashMessage(text, "warning") for text in site.parts.workbench.warnings(saved)]
+    warnings = [FlashMessage(text, "warning") for text in site.parts.editing.warnings(saved)]
     return site.to(request, f"{PREFIX}/query/{saved.query.id}", FlashMessage(told), *warnings)
 
 
@@ -270,7 +270,7 @@ def hint_routes(site: Site) -> APIRouter:
     def schema(source_id: str) -> Response:
         """Tables and their columns, for the editor's completion."""
         try:
-            found = site.parts.book.schema(number(source_id, NO_SOURCE))
+            found = site.parts.catalogue.schema(number(source_id, NO_SOURCE))
         except SourceProblem as problem:
             raise HTTPException(409, str(problem)) from None
         return JSONResponse({"tables": completion(found.tables)})

@@ -111,13 +111,13 @@ def listing_routes(site: Site) -> APIRouter:
 
 def list_context(site: Site, view: ListView) -> dict[str, Any]:
     """One page of the list and the counters above it."""
-    definitions, glances = site.parts.definitions, site.parts.glances
+    definitions, summaries = site.parts.definitions, site.parts.summaries
     queries, total = definitions.page(view.listing, view.offset, view.limit)
     if not queries and total:
         view = view.within(total)
         queries, total = definitions.page(view.listing, view.offset, view.limit)
-    counts = definitions.counts() | {"running": glances.running()}
-    levels, sources, next_due = fill_levels(site), site.parts.book.all(), glances.next_due()
+    counts = definitions.counts() | {"running": summaries.running()}
+    levels, sources, next_due = fill_levels(site), site.parts.catalogue.all(), summaries.next_due()
     counters = mark(counts, next_due, [f"{name} {level.fill_then:.3f}" for name, level in levels])
     return {
         "view": view,
@@ -128,7 +128,7 @@ def list_context(site: Site, view: ListView) -> dict[str, Any]:
         "counts": counts,
         "next_due": next_due,
         "levels": levels[:MOST_SOURCES],
-        "under_way": glances.under_way([query.id for query in queries if query.running]),
+        "under_way": summaries.under_way([query.id for query in queries if query.running]),
         "timeout": site.parts.settings().query_timeout,
         "counters_mark": counters,
         "seen": mark_of_all(queries, site.parts.clock.now(), total, counters),
@@ -138,7 +138,7 @@ def list_context(site: Site, view: ListView) -> dict[str, Any]:
 def row_context(site: Site, query_id: str) -> dict[str, Any]:
     """One row of the list."""
     query = site.query(query_id)
-    under_way = site.parts.glances.under_way([query.id] if query.running else [])
+    under_way = site.parts.summaries.under_way([query.id] if query.running else [])
     return {
         "query": query,
         "under_way": under_way,
@@ -179,7 +179,7 @@ def action_routes(site: Site) -> APIRouter:
     def toggle(request: Request, query_id: str, user: CurrentUser) -> Response:
         query = site.query(query_id)
         try:
-            saved = site.parts.workbench.toggle(query.id, user.name)
+            saved = site.parts.editing.toggle(query.id, user.name)
         except VersionConflict:
             return _done(
                 site, request, query_id, FlashMessage(f"Somebody just changed “{query.name}”.", "warning")
@@ -190,7 +190,7 @@ def action_routes(site: Site) -> APIRouter:
     @router.post("/duplicate/{query_id}")
     def duplicate(request: Request, query_id: str, user: CurrentUser) -> Response:
         query = site.query(query_id)
-        saved = site.parts.workbench.duplicate(query.id, user.name)
+        saved = site.parts.editing.duplicate(query.id, user.name)
         if isinstance(saved, Refused):
             return site.back(request, *refusals(f"“{query.name}” was not copied", saved))
         told = f"This is a copy of “{query.name}”. It is switched off until you enable it."
@@ -206,7 +206,7 @@ def action_routes(site: Site) -> APIRouter:
     def delete(request: Request, query_id: str, user: CurrentUser) -> Response:
         query = site.query(query_id)
         try:
-            site.parts.workbench.delete(query.id, user.name)
+            site.parts.editing.delete(query.id, user.name)
         except UnknownQuery:
             raise HTTPException(404, NO_QUERY) from None
         site.parts.capacities.forget()
@@ -251,5 +251,5 @@ def _switched(site: Site, name: str, saved: Saved | Refused) -> list[FlashMessag
         if saved.query.enabled
         else f"“{name}” no longer runs on schedule."
     )
-    warnings = site.parts.workbench.warnings(saved)
+    warnings = site.parts.editing.warnings(saved)
     return [FlashMessage(told), *(FlashMessage(text, "warning") for text in warnings)]

@@ -107,18 +107,18 @@ def query_routes(site: Site) -> APIRouter:
 def live_context(site: Site, query: Query) -> dict[str, Any]:
     """What changes with each execution."""
     parts = site.parts
-    points = parts.glances.points(query.id, POINTS)
+    points = parts.summaries.points(query.id, POINTS)
     today = parts.clock.now().date()
     since = today - timedelta(weeks=WEEKS)
     return {
         "query": query,
-        "under_way": parts.glances.under_way([query.id] if query.running else []),
+        "under_way": parts.summaries.under_way([query.id] if query.running else []),
         "timeout": query.timeout or parts.settings().query_timeout,
-        "latest": (latest := parts.glances.latest([query.id]).get(query.id)),
+        "latest": (latest := parts.summaries.latest([query.id]).get(query.id)),
         "shown": shown(query, latest),
         "values": value_chart(points),
         "durations": duration_chart(points),
-        "calendar": calendar(parts.glances.days(query.id, since, today), today),
+        "calendar": calendar(parts.summaries.days(query.id, since, today), today),
         "metric_text": metric_text(query),
         "seen": mark_of(query, parts.clock.now()),
     }

@@ -25,9 +25,9 @@ def source_routes(site: Site) -> APIRouter:
 
     @router.get("/sources")
     def sources(request: Request) -> Response:
-        context = {"views": site.parts.book.views(), "levels": site.parts.capacities.by_source()}
+        context = {"views": site.parts.catalogue.views(), "levels": site.parts.capacities.by_source()}
         return site.page(
-            request, "sources", {**context, "pace": site.parts.workbench.pace(), "topic": "sources"}
+            request, "sources", {**context, "pace": site.parts.editing.pace(), "topic": "sources"}
         )
 
     @router.get("/sources/add")
@@ -36,7 +36,7 @@ def source_routes(site: Site) -> APIRouter:
 
     @router.post("/sources/add")
     def add(request: Request, typed: Typed) -> Response:
-        saved = site.parts.desk.add(given(typed))
+        saved = site.parts.source_editing.add(given(typed))
         if isinstance(saved, Refused):
             return form_page(site, request, typed, status_code=REFUSED, errors=saved.errors)
         return _after(site, request, saved, f"The data source “{saved.view.stored.name}” is added.")
@@ -50,7 +50,7 @@ def source_routes(site: Site) -> APIRouter:
     def save(request: Request, source_id: str, typed: Typed) -> Response:
         view = found(site, source_id)
         try:
-            saved = site.parts.desk.edit(view.stored.id, given(typed))
+            saved = site.parts.source_editing.edit(view.stored.id, given(typed))
         except (UnknownSource, SourceLocked) as error:
             return site.to(request, SOURCES, FlashMessage(str(error), "error"))
         if isinstance(saved, Refused):
@@ -61,7 +61,7 @@ def source_routes(site: Site) -> APIRouter:
     def delete(request: Request, source_id: str) -> Response:
         view = found(site, source_id)
         try:
-            site.parts.desk.delete(view.stored.id)
+            site.parts.source_editing.delete(view.stored.id)
         except (UnknownSource, SourceLocked, SourceInUse) as error:
             reason = f"The data source “{view.stored.name}” stays: {error}"
             return site.to(request, SOURCES, FlashMessage(reason, "error"))
@@ -70,7 +70,9 @@ def source_routes(site: Site) -> APIRouter:
     @router.post("/sources/{source_id}/test")
     def test(request: Request, source_id: str) -> Response:
         view = found(site, source_id)
-        return site.to(request, SOURCES, *told(view.stored.name, site.parts.desk.test(view.stored.id)))
+        return site.to(
+            request, SOURCES, *told(view.stored.name, site.parts.source_editing.test(view.stored.id))
+        )
 
     @router.get("/sources/{source_id}/schema")
     def schema(request: Request, source_id: str) -> Response:
@@ -78,7 +80,7 @@ def source_routes(site: Site) -> APIRouter:
         context = {"view": view, "crumbs": CRUMBS, "topic": "sources", "schema": None, "problem": ""}
         try:
             is_fresh = "fresh" in request.query_params
-            context["schema"] = site.parts.book.schema(view.stored.id, is_fresh)
+            context["schema"] = site.parts.catalogue.schema(view.stored.id, is_fresh)
         except SourceProblem as problem:
             context["problem"] = str(problem)
         return site.page(request, "schema", context)
@@ -113,7 +115,7 @@ def stored_form(view: SourceView) -> dict[str, str]:
 
 def found(site: Site, source_id: str) -> SourceView:
     """The source of that number, or 404."""
-    view = site.parts.book.view(number(source_id, NO_SOURCE))
+    view = site.parts.catalogue.view(number(source_id, NO_SOURCE))
     if view is None:
         raise HTTPException(404, NO_SOURCE)
     return view

@@ -12,8 +12,8 @@ from cryptography.fernet import Fernet
 from plugbay import Secrets, Store
 from plugbay.store import open_store
 from plugbay_scheduled_query import tables
-from plugbay_scheduled_query.catalogue.own_store import SAMPLE_FILE, surroundings_of
-from plugbay_scheduled_query.catalogue.sources import LOOK_S, SCHEMA_S, SourceBook
+from plugbay_scheduled_query.catalogue.own_store import SAMPLE_FILE, own_places_of
+from plugbay_scheduled_query.catalogue.sources import LOOK_S, SCHEMA_S, Catalogue
 from plugbay_scheduled_query.core.source import Source
 from plugbay_scheduled_query.dialects.session import Report, Table
 from plugbay_scheduled_query.executor.executor import SourceUnavailableError
@@ -59,11 +59,11 @@ def looking():
 @pytest.fixture
 def make_book(store, clock, sources, looking, tmp_path):
     host = SimpleNamespace(store=store, clock=clock, data_dir=tmp_path / "data")
-    return lambda: SourceBook(sources, looking, host)
+    return lambda: Catalogue(sources, looking, host)
 
 
 @pytest.fixture
-def book(make_book):
+def catalogue(make_book):
     return make_book()
 
 
@@ -72,55 +72,55 @@ def shop(sources, tmp_path):
     return sources.add(Source("shop", f"sqlite:///{tmp_path / 'shop.db'}"), "sqlite")
 
 
-def test_a_source_becomes_what_a_runner_needs(book, shop, tmp_path):
-    target = book.target(shop.id)
+def test_a_source_becomes_what_a_runner_needs(catalogue, shop, tmp_path):
+    target = catalogue.target(shop.id)
     assert (target.dialect, target.params) == ("sqlite", {"path": str(tmp_path / "shop.db")})
 
 
-def test_many_runs_at_once_read_the_row_once(book, shop, sources, monkeypatch):
+def test_many_runs_at_once_read_the_row_once(catalogue, shop, sources, monkeypatch):
     read = []
     get = SourceRepository.get
     monkeypatch.setattr(SourceRepository, "get", lambda self, key: read.append(key) or get(self, key))
     for _ in range(100):
-        book.target(shop.id)
+        catalogue.target(shop.id)
     assert read == [shop.id]
 
 
-def test_an_edit_by_another_process_counts_at_once(book, make_book, sources, shop, clock, tmp_path):
-    assert book.target(shop.id).params["path"].endswith("shop.db")
+def test_an_edit_by_another_process_counts_at_once(catalogue, make_book, sources, shop, clock, tmp_path):
+    assert catalogue.target(shop.id).params["path"].endswith("shop.db")
     sources.update(shop.id, Source("shop", f"sqlite:///{tmp_path / 'other.db'}"), "sqlite", Origin.ADMIN)
     clock.advance(2 * LOOK_S)
-    assert book.target(shop.id).params["path"].endswith("other.db")
+    assert catalogue.target(shop.id).params["path"].endswith("other.db")
 
 
-def test_an_edit_in_this_process_counts_with_the_next_call(book, sources, shop, tmp_path):
-    book.target(shop.id)
+def test_an_edit_in_this_process_counts_with_the_next_call(catalogue, sources, shop, tmp_path):
+    catalogue.target(shop.id)
     sources.update(shop.id, Source("shop", f"sqlite:///{tmp_path / 'other.db'}"), "sqlite", Origin.ADMIN)
-    book.forget(shop.id)
-    assert book.target(shop.id).params["path"].endswith("other.db")
+    catalogue.forget(shop.id)
+    assert catalogue.target(shop.id).params["path"].endswith("other.db")
 
 
-def test_a_source_that_is_gone_is_a_problem_in_a_sentence(book, sources, shop, clock):
-    book.target(shop.id)
+def test_a_source_that_is_gone_is_a_problem_in_a_sentence(catalogue, sources, shop, clock):
+    catalogue.target(shop.id)
     sources.delete(shop.id)
     clock.advance(2 * LOOK_S)
     with pytest.raises(SourceProblem, match="does not exist any more"):
-        book.target(shop.id)
+        catalogue.target(shop.id)
 
 
-def test_references_are_looked_up_at_use(book, sources, clock, monkeypatch, tmp_path):
+def test_references_are_looked_up_at_use(catalogue, sources, clock, monkeypatch, tmp_path):
     secret = tmp_path / "password"
     secret.write_text("from-file\n")
     monkeypatch.setenv("DB_PASSWORD", "from-env")
     one = sources.add(Source("one", "postgresql://u:env%3ADB_PASSWORD@h/d"), "postgresql")
     two = sources.add(Source("two", f"postgresql://u@h/d?password=file:{secret}"), "postgresql")
-    assert book.target(one.id).params["connect"]["password"] == "from-env"
-    assert book.target(two.id).params["connect"]["password"] == "from-file"
+    assert catalogue.target(one.id).params["connect"]["password"] == "from-env"
+    assert catalogue.target(two.id).params["connect"]["password"] == "from-file"
     monkeypatch.setenv("DB_PASSWORD", "rotated")
     secret.write_text("rotated too")
     clock.advance(2 * LOOK_S)
-    assert book.target(one.id).params["connect"]["password"] == "rotated"
-    assert book.target(two.id).params["connect"]["password"] == "rotated too"
+    assert catalogue.target(one.id).params["connect"]["password"] == "rotated"
+    assert catalogue.target(two.id).params["connect"]["password"] == "rotated too"
 
 
 @pytest.mark.parametrize(
@@ -131,22 +131,22 @@ def test_references_are_looked_up_at_use(book, sources, clock, monkeypatch, tmp_
         ("oracle://u:p@h/d", "no proven guard for oracle"),
     ],
 )
-def test_what_cannot_be_used_is_a_problem_that_names_the_source(book, sources, url, reason):
+def test_what_cannot_be_used_is_a_problem_that_names_the_source(catalogue, sources, url, reason):
     source = sources.add(Source("odd", url), "?")
     with pytest.raises(SourceProblem, match="the data source “odd” cannot be used: ") as problem:
-        book.target(source.id)
+        catalogue.target(source.id)
     assert reason in str(problem.value)
-    [view] = book.views()
+    [view] = catalogue.views()
     assert reason in view.problem
 
 
-def test_an_accepted_database_without_a_guard_can_be_asked(book, sources):
+def test_an_accepted_database_without_a_guard_can_be_asked(catalogue, sources):
     source = sources.add(Source("odd", "oracle+oracledb://u:p@h/d", accepts_unguarded=True), "oracle")
-    target = book.target(source.id)
+    target = catalogue.target(source.id)
     assert (target.dialect, target.language) == ("unguarded", "oracle")
 
 
-def test_the_own_store_and_its_folder_are_refused_except_for_the_sample(book, sources, tmp_path):
+def test_the_own_store_and_its_folder_are_refused_except_for_the_sample(catalogue, sources, tmp_path):
     data = tmp_path / "data"
     (tmp_path / "link.db").symlink_to(data / "plugbay.db")
     os.link(data / "plugbay.db", tmp_path / "hard.db")
@@ -155,15 +155,15 @@ def test_the_own_store_and_its_folder_are_refused_except_for_the_sample(book, so
     for path in (data / "plugbay.db", data / "anything.db", tmp_path / "link.db", tmp_path / "hard.db"):
         source = sources.add(Source(f"own {path.parent.name} {path.name}", f"sqlite:///{path}"), "sqlite")
         with pytest.raises(SourceProblem, match="Plugbay's"):
-            book.target(source.id)
+            catalogue.target(source.id)
     sample = sources.add(Source("sample", f"sqlite:///{data / SAMPLE_FILE}"), "sqlite", Origin.SAMPLE)
-    assert book.target(sample.id).dialect == "sqlite"
+    assert catalogue.target(sample.id).dialect == "sqlite"
 
 
 def test_a_store_on_postgresql_is_known_by_its_identity_and_its_tables(postgres_url, tmp_path, clock):
     opened = open_store(postgres_url, tmp_path / "data")
     try:
-        around = surroundings_of(SimpleNamespace(store=opened, clock=clock, data_dir=tmp_path / "data"))
+        around = own_places_of(SimpleNamespace(store=opened, clock=clock, data_dir=tmp_path / "data"))
     finally:
         opened.close()
     assert around.store_identity is not None
@@ -171,68 +171,68 @@ def test_a_store_on_postgresql_is_known_by_its_identity_and_its_tables(postgres_
     assert {"users", "sessions", "api_tokens", "scheduled_query_sources"} <= set(around.store_identity.tables)
 
 
-def test_views_mask_passwords_and_count_queries(book, sources, store, shop):
+def test_views_mask_passwords_and_count_queries(catalogue, sources, store, shop):
     sources.add(Source("pg", "postgresql://u:s3cret@h/d?sslpassword=hush"), "postgresql")
-    first, second = book.views()
+    first, second = catalogue.views()
     assert (first.stored.name, first.masked_url) == ("pg", "postgresql://u:***@h/d?sslpassword=***")
     assert (second.problem, second.query_count) == (None, 0)
-    assert book.view(shop.id) == second
-    assert book.view(99) is None
+    assert catalogue.view(shop.id) == second
+    assert catalogue.view(99) is None
 
 
-def test_a_secret_that_cannot_be_read_is_to_be_entered_again(store, clock, make_book, book, shop):
+def test_a_secret_that_cannot_be_read_is_to_be_entered_again(store, clock, make_book, catalogue, shop):
     with store.begin() as connection:
         connection.execute(sa.update(tables.data_sources).values(secret_url="not ours"))
     with pytest.raises(SourceProblem, match="secret unreadable, enter it again"):
-        book.target(shop.id)
-    view = book.view(shop.id)
+        catalogue.target(shop.id)
+    view = catalogue.view(shop.id)
     assert (view.masked_url, view.problem) == (None, "secret unreadable, enter it again")
 
 
-def test_the_dialect_of_a_reference_is_that_of_what_it_leads_to(book, monkeypatch):
+def test_the_dialect_of_a_reference_is_that_of_what_it_leads_to(catalogue, monkeypatch):
     monkeypatch.setenv("SHOP_URL", "mariadb://u:p@h/d")
-    assert book.dialect_of(Source("a", "env:SHOP_URL")) == "mysql"
-    assert book.dialect_of(Source("a", "env:NOBODY_EVER_SET_THIS")) == "unknown"
-    assert book.dialect_of(Source("a", "duckdb:////x.duckdb")) == "duckdb"
+    assert catalogue.dialect_of(Source("a", "env:SHOP_URL")) == "mysql"
+    assert catalogue.dialect_of(Source("a", "env:NOBODY_EVER_SET_THIS")) == "unknown"
+    assert catalogue.dialect_of(Source("a", "duckdb:////x.duckdb")) == "duckdb"
 
 
-def test_adopting_the_setting_makes_its_sources_usable(book, sources, tmp_path):
-    book.adopt([Source("set", f"sqlite:///{tmp_path / 'set.db'}")])
+def test_adopting_the_setting_makes_its_sources_usable(catalogue, sources, tmp_path):
+    catalogue.adopt([Source("set", f"sqlite:///{tmp_path / 'set.db'}")])
     stored = sources.by_name("set")
     assert (stored.dialect, stored.is_locked) == ("sqlite", True)
-    assert book.target(stored.id).params["path"].endswith("set.db")
+    assert catalogue.target(stored.id).params["path"].endswith("set.db")
 
 
 # schema
 
 
-def test_tables_are_remembered_and_read_anew_when_asked_or_old(book, shop, looking, clock):
-    assert [table.name for table in book.schema(shop.id).tables] == ["table_1"]
-    assert [table.name for table in book.schema(shop.id).tables] == ["table_1"]
-    assert [table.name for table in book.schema(shop.id, is_fresh=True).tables] == ["table_2"]
+def test_tables_are_remembered_and_read_anew_when_asked_or_old(catalogue, shop, looking, clock):
+    assert [table.name for table in catalogue.schema(shop.id).tables] == ["table_1"]
+    assert [table.name for table in catalogue.schema(shop.id).tables] == ["table_1"]
+    assert [table.name for table in catalogue.schema(shop.id, is_fresh=True).tables] == ["table_2"]
     clock.advance(SCHEMA_S)
-    found = book.schema(shop.id)
+    found = catalogue.schema(shop.id)
     assert [table.name for table in found.tables] == ["table_3"]
     assert found.read_at == clock.now()
 
 
-def test_another_place_has_other_tables(book, sources, shop, looking, clock, tmp_path):
-    book.schema(shop.id)
+def test_another_place_has_other_tables(catalogue, sources, shop, looking, clock, tmp_path):
+    catalogue.schema(shop.id)
     sources.update(shop.id, Source("shop", f"sqlite:///{tmp_path / 'other.db'}"), "sqlite", Origin.ADMIN)
-    book.forget(shop.id)
-    assert [table.name for table in book.schema(shop.id).tables] == ["table_2"]
+    catalogue.forget(shop.id)
+    assert [table.name for table in catalogue.schema(shop.id).tables] == ["table_2"]
 
 
-def test_old_tables_do_not_pile_up(book, sources, shop, clock, tmp_path):
+def test_old_tables_do_not_pile_up(catalogue, sources, shop, clock, tmp_path):
     for number in range(5):
         sources.update(shop.id, Source("shop", f"sqlite:///{tmp_path / str(number)}"), "sqlite", Origin.ADMIN)
-        book.forget(shop.id)
-        book.schema(shop.id)
+        catalogue.forget(shop.id)
+        catalogue.schema(shop.id)
         clock.advance(SCHEMA_S)
-    assert len(book._schemas) == 1
+    assert len(catalogue._schemas) == 1
 
 
-def test_tables_that_cannot_be_read_are_a_problem(book, shop, looking):
+def test_tables_that_cannot_be_read_are_a_problem(catalogue, shop, looking):
     looking.is_down = True
     with pytest.raises(SourceProblem, match="no connection within 10 s"):
-        book.schema(shop.id)
+        catalogue.schema(shop.id)
