@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from plugbay import Plugbay
 from plugbay.auth import add_user
 from plugbay_task_worker.embedded import EmbeddedEngine
-from plugbay_task_worker.job import Job
+from plugbay_task_worker.engine import Job
 from plugbay_task_worker.plugin import TaskWorker
 from task_worker.conftest import PASSWORD
 from task_worker.world import PATIENCE_S, Gate, Stoppable, opened_at_last

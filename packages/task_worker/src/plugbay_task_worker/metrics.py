@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from plugbay_task_worker.engine import EngineStats, JobKindStats, TaskStats
+from plugbay_task_worker.engine import EngineStats, JobStats, TaskStats
 
 Sample = tuple[Mapping[str, str], float]
 
@@ -23,7 +23,7 @@ JOB_COUNTERS = {
 }
 
 
-def exposition(stats: EngineStats) -> str:
+def metrics_text(stats: EngineStats) -> str:
     """All there is to measure, in the text format 0.0.4."""
     tasks = [
         _family(name, "counter", text, ((_task_labels(task), getattr(task, field)) for task in stats.tasks))
@@ -55,7 +55,7 @@ def _task_labels(task: TaskStats) -> dict[str, str]:
     return {"owner": task.owner, "task": task.name}
 
 
-def _job_labels(job: JobKindStats) -> dict[str, str]:
+def _job_labels(job: JobStats) -> dict[str, str]:
     return {"owner": job.owner, "job": job.name}
 
 
