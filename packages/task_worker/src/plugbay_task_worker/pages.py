@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 from plugbay import CurrentUser, FlashMessage, Plugbay, flash, require_role
+from plugbay.web import url_below_root
 
 from plugbay_task_worker.engine import Engine
 
@@ -111,4 +112,4 @@ def _page(request: Request, engine: Engine, name: str) -> Response:
 
 def _back(request: Request, message: FlashMessage) -> Response:
     flash(request, message)
-    return RedirectResponse(f"{request.scope.get('root_path', '').rstrip('/')}/task_worker/", 303)
+    return RedirectResponse(url_below_root(request, "/task_worker/"), 303)
