@@ -196,9 +196,7 @@ class JobView:
     owner: str
     name: str
     state: JobState
-    priority: int
     payload: Mapping[str, Any]
-    due_at: datetime
     started_at: datetime | None
     duration_s: float
     error: str
@@ -207,18 +205,16 @@ class JobView:
     @classmethod
     def of(cls, job: Job) -> "JobView":
         return cls(
-            job.id,
-            job.kind,
-            job.owner,
-            job.name,
-            job.state,
-            job.priority,
-            job.payload,
-            job.due_at,
-            job.started_at,
-            job.duration_s,
-            job.error,
-            job.cancelled,
+            id=job.id,
+            kind=job.kind,
+            owner=job.owner,
+            name=job.name,
+            state=job.state,
+            payload=job.payload,
+            started_at=job.started_at,
+            duration_s=job.duration_s,
+            error=job.error,
+            cancelling=job.cancelled,
         )
 
 

@@ -208,11 +208,7 @@ def _day_numbers(numbers: Sequence[int]) -> str:
 def _week_days(cron: CronSim) -> str:
     plain = sorted({(day - 1) % 7 for day in cron.weekdays if isinstance(day, int)})
     counted = sorted({((day[0] - 1) % 7, day[1]) for day in cron.weekdays if not isinstance(day, int)})
-    words = (
-        [WEEKDAY_GROUPS.get(tuple(plain)) or list_numbers(plain, WEEKDAYS.__getitem__, to=" to ")]
-        if plain
-        else []
-    )
+    words = [_plain_weekdays(plain)] if plain else []
     words += [_counted_weekday(day, nth) for day, nth in counted if day not in plain]
     return join_words(words)
 
