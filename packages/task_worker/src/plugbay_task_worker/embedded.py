@@ -34,6 +34,7 @@ from plugbay_task_worker.worker_pool import WorkerPool
 
 UNWIND_S = 2.0  # for a call that was asked to stop: to clear up and end
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+
 log = get_logger(__name__)
 
 

@@ -16,8 +16,10 @@ from typing import Any, Literal, Protocol, Self
 from plugbay import PlugbayError, get_logger
 
 URGENT = 100  # the priority of what a person waits for; jobs of equal priority keep their order
+
 WorkKind = Literal["job", "task", "timer"]
 Hook = Callable[[], object]
+
 log = get_logger(__name__)
 
 

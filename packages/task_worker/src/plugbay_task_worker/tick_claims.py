@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from plugbay import Store, new_metadata
 
 KEEP_TICKS = 120  # how far back a clock may be set without a tick being claimed twice: two hours of minutes
+
 metadata = new_metadata()
 ticks = sa.Table(
     "task_worker_ticks",
@@ -38,7 +39,7 @@ class Tick:
 class TickClaims(Protocol):
     """Keeps what was claimed."""
 
-    def claim(self, ticks: Sequence[Tick]) -> set[Tick]:
+    def claim(self, wanted: Sequence[Tick]) -> set[Tick]:
         """Those of the ticks that nobody has claimed before; from now on, somebody has."""
         ...
 
@@ -76,20 +77,20 @@ class StoreTickClaims:
 
 
 class MemoryTickClaims:
-    """Claims of one process, or of several engines within it."""
+    """Claims of one process, or of several engines within it: for tests and benchmarks, without a store."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._claimed: dict[str, set[int]] = {}
 
-    def claim(self, ticks: Sequence[Tick]) -> set[Tick]:
+    def claim(self, wanted: Sequence[Tick]) -> set[Tick]:
         with self._lock:
-            return {tick for tick in ticks if self._claim_one(tick)}
+            return {tick for tick in wanted if self._claim_one(tick)}
 
     def forget_before(self, at: int) -> None:
         with self._lock:
-            kept = {task: {tick for tick in ticks if tick >= at} for task, ticks in self._claimed.items()}
-            self._claimed = {task: ticks for task, ticks in kept.items() if ticks}
+            kept = {task: {tick for tick in claimed if tick >= at} for task, claimed in self._claimed.items()}
+            self._claimed = {task: claimed for task, claimed in kept.items() if claimed}
 
     def __len__(self) -> int:
         return sum(map(len, self._claimed.values()))

@@ -18,7 +18,9 @@ HELD_UP_S = 90.0  # that a claim may wait for a thread: a tick of the shortest u
 FORGET_AFTER_S = 30 * 86_400  # claims of tasks that nobody registers any more
 CLAIM, TIMER = 2, 1  # priorities over tasks, which have 0: what starts others comes first
 OURS = "task_worker"  # the owner of what the ticker puts in for itself
+
 Key = tuple[str, str, str]  # kind, owner, name
+
 log = get_logger(__name__)
 
 

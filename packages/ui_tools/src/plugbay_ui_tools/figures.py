@@ -8,6 +8,7 @@ from plugbay_ui_tools.filters import format_number, format_percent, read_number
 
 EDGE = 2.0  # px kept free, so that the line's own width is not cut off
 ICONS = {"up": "fa-arrow-trend-up", "down": "fa-arrow-trend-down", "level": "fa-minus"}
+
 Point = tuple[float, float]
 Good = Literal["up", "down", "neither"]
 
