@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.testclient import TestClient
 from live import served
 from plugbay.auth import CsrfTokens, Guard, SecurityMiddleware, User, open_to_all
-from plugbay.auth.body_limit import MAX_BODY
+from plugbay.auth.guard import MAX_BODY
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 

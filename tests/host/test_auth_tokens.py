@@ -2,10 +2,10 @@ import pytest
 import sqlalchemy as sa
 from fakes import FakeClock
 from plugbay.auth.accounts import Account, Accounts
-from plugbay.auth.errors import LabelRefused, TooManyTokens, UnknownUser
 from plugbay.auth.passwords import Passwords
-from plugbay.auth.tokens import MOST_PER_USER, Tokens
-from plugbay.auth.user import User
+from plugbay.auth.roles import User
+from plugbay.auth.sessions import MOST_PER_USER, Tokens
+from plugbay.errors import LabelRefused, TooManyTokens, UnknownUser
 from plugbay.store import Store
 from plugbay.store.tables import api_tokens
 

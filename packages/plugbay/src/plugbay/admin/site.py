@@ -1,29 +1,40 @@
-"""What all admin pages share: where they stand, how a plugin is found, and the way back."""
+"""What all admin pages share: the host as they see it, how a plugin is found, and the way back."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Protocol
 
 from fastapi import HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from plugbay.auth import user_of
+from plugbay.auth import require_role, user_of
 from plugbay.errors import UnknownPlugin
-from plugbay.flash import FlashMessage, flash
-from plugbay.plugin import Plugin
-from plugbay.web.paths import came_from, route_path, url_below_root
+from plugbay.plugins import Plugin
+from plugbay.plugins.requirements import Installations
+from plugbay.plugins.service import ManagedHost
+from plugbay.server import Restarter
+from plugbay.web import FlashMessage, came_from, flash, from_host, url_below_root
+from plugbay.web.requests import route_path
 
-if TYPE_CHECKING:
-    from plugbay.host import Plugbay
+ADMINS = require_role("admin")
+
+
+class AdminHost(ManagedHost, Protocol):
+    """What the admin pages need of the host."""
+
+    restarter: Restarter
+
+    def reload(self) -> dict[str, str]: ...
 
 
 class AdminSite:
     """The host as the admin pages see it."""
 
-    def __init__(self, host: "Plugbay") -> None:
+    def __init__(self, host: AdminHost) -> None:
         self.host = host
         self.base = host.config.admin_base_url or ""
         self.list_path = f"{self.base}/plugins"
         self.started_at = host.clock.now()
+        self.installations = Installations()
 
     def plugin(self, name: str) -> Plugin:
         """The plugin of that name, or 404."""
@@ -58,3 +69,6 @@ class AdminSite:
         """To a page of ours, with messages."""
         flash(request, *messages)
         return RedirectResponse(url_below_root(request, path), 303)
+
+
+Site = Annotated[AdminSite, from_host("admin")]
