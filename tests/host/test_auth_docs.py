@@ -11,16 +11,10 @@ from plugbay import Plugbay
 from plugbay.auth import add_user
 from plugbay.auth.accounts import MAX_NAME, MAX_PASSWORD, MIN_PASSWORD
 from plugbay.auth.browser_security import FIXED, POLICY
+from plugbay.auth.credentials import IDLE_S, LONGEST_S
 from plugbay.auth.guard import MAX_BODY
-from plugbay.auth.passwords import (
-    CHECKS_AT_ONCE,
-    FIRST_WAIT_S,
-    LONGEST_WAIT_S,
-    MOST_WAITING,
-    REMEMBER_S,
-    Costs,
-)
-from plugbay.auth.sessions import IDLE_S, LONGEST_S
+from plugbay.auth.local import REMEMBER_S
+from plugbay.auth.passwords import CHECKS_AT_ONCE, FIRST_WAIT_S, LONGEST_WAIT_S, MOST_WAITING, Costs
 from visitor import Visitor
 
 PAGE = (Path(__file__).parents[2] / "docs/security.md").read_text()

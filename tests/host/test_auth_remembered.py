@@ -1,6 +1,6 @@
 from fakes import FakeClock
 from plugbay.auth.credentials import BasicLogin
-from plugbay.auth.passwords import MOST_REMEMBERED, REMEMBER_S, CheckedLogins
+from plugbay.auth.local import MOST_REMEMBERED, REMEMBER_S, CheckedLogins
 
 ADA = BasicLogin("ada", "correct horse")
 

@@ -14,7 +14,7 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import SecretStr
 
 from plugbay import health, metrics
-from plugbay.admin import AdminSite, admin_routers
+from plugbay.admin import AdminSite, add_menu_entries, menu_pages, plugin_pages, settings_form
 from plugbay.auth import (
     AuthManager,
     CsrfTokens,
@@ -34,8 +34,8 @@ from plugbay.events import EventBus
 from plugbay.health import HealthRegistry
 from plugbay.menu import MenuManager
 from plugbay.metrics import MetricsRegistry
+from plugbay.plugins import PluginRecords
 from plugbay.plugins.manager import ModuleManager
-from plugbay.plugins.records import PluginRecords
 from plugbay.plugins.routes import Contribution, RouteTable
 from plugbay.plugins.service import OtherProcesses
 from plugbay.secrets import Secrets, check_keys, encryption_keys, session_secret
@@ -175,7 +175,8 @@ class Plugbay:
         private = [(metrics.router, ""), (home_router, "")]
         private += auth_routers(self.auth, self.config, self.menu)
         if self.config.admin_enabled:
-            private += admin_routers(self.admin.base, self.menu)
+            add_menu_entries(self.menu, self.admin.base)
+            private += [(room.router, self.admin.base) for room in (plugin_pages, settings_form, menu_pages)]
         return [
             *(self._contribution("plugbay", router, "", open_to_all) for router in public),
             *(self.guarded("plugbay", router, prefix) for router, prefix in private),

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from plugbay.admin.site import ADMINS, AdminSite, Site
+from plugbay.admin import ADMINS, AdminSite, Site
 from plugbay.menu import LABELS, TYPES, MenuEntry, MenuManager, MenuOverride, Overrides
 from plugbay.web import FlashMessage, Typed
 

@@ -9,6 +9,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from plugbay.admin import ADMINS, AdminHost, AdminSite, Site
 from plugbay.admin.settings_values import (
     NotUnderstood,
     Shape,
@@ -19,7 +20,6 @@ from plugbay.admin.settings_values import (
     shapes_of,
     to_text,
 )
-from plugbay.admin.site import ADMINS, AdminHost, AdminSite, Site
 from plugbay.errors import PlugbayError
 from plugbay.plugins import Plugin, PluginState
 from plugbay.plugins.service import PluginService

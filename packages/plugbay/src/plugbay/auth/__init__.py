@@ -12,14 +12,7 @@ from plugbay.auth.guard import (
     open_to_viewers,
 )
 from plugbay.auth.local import LocalAuthManager, add_user, create_token, ensure_first_admin
-from plugbay.auth.pages import (
-    ACCOUNT,
-    account_router,
-    login_router,
-    logout_router,
-    users_path,
-    users_router,
-)
+from plugbay.auth.pages import ACCOUNT, account_router, login_router, logout_router, users_path, users_router
 from plugbay.auth.roles import ROLES, CurrentUser, Role, User, require_role, user_of
 from plugbay.errors import AccountError
 from plugbay.menu import MenuManager

@@ -45,11 +45,7 @@ class Account:
 
 
 _COLUMNS = [users.c[name] for name in Account.__dataclass_fields__]
-
-
 _BY_NAME = sa.select(*_COLUMNS).where(users.c.name_key == sa.bindparam("name_key"))
-
-
 _BY_ID = sa.select(*_COLUMNS).where(users.c.id == sa.bindparam("id"))
 
 

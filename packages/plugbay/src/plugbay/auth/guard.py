@@ -202,10 +202,9 @@ def awaitable(
 class SecurityMiddleware:
     """Adds the security headers and the limit of the body to the routes of host and plugins."""
 
-    def __init__(self, app: ASGIApp, form_action: str = "'self'", whole_application: bool = False) -> None:
+    def __init__(self, app: ASGIApp, form_action: str = "'self'") -> None:
         self._app = app
         self._form_action = form_action
-        self._whole = whole_application
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         token = ANSWERING.set(scope.get("app"))
@@ -218,8 +217,6 @@ class SecurityMiddleware:
             ANSWERING.reset(token)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._whole:
-            claim(scope)
         exchange = _Exchange(scope, receive, send, self._form_action)
         try:
             await self._app(scope, exchange.receive, exchange.send)

@@ -1,6 +1,10 @@
 """The built-in authentication manager: users, sessions and tokens in the store."""
 
+import hashlib
+import hmac
 import secrets
+from collections import OrderedDict
+from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
@@ -9,18 +13,20 @@ from starlette.responses import RedirectResponse, Response
 
 from plugbay.auth.accounts import MIN_PASSWORD, Account, Accounts
 from plugbay.auth.credentials import (
+    LONGEST_S,
     BasicLogin,
     BearerToken,
     Credential,
     SessionCookie,
+    Sessions,
+    Tokens,
     clear_session_cookie,
     read_credential,
     session_cookie,
     set_session_cookie,
 )
-from plugbay.auth.passwords import Attempt, CheckedLogins, CheckQueue, Passwords, Throttle
+from plugbay.auth.passwords import Attempt, CheckQueue, Passwords, Throttle
 from plugbay.auth.roles import User, too_many_attempts
-from plugbay.auth.sessions import LONGEST_S, Sessions, Tokens
 from plugbay.clock import Clock, SystemClock
 from plugbay.errors import NameTaken, PasswordMissing, TooManyAttempts
 from plugbay.logs import get_logger
@@ -31,6 +37,8 @@ LOOKUPS_AT_ONCE = 16  # of their own, so that forty slow endpoints cannot keep e
 DEFAULT_ROLE = "editor"
 FIRST_ADMIN = "admin"
 GENERATED_BYTES = 15  # 120 bits in 20 characters that can be typed
+REMEMBER_S = 60
+MOST_REMEMBERED = 256  # logins; the oldest goes first
 
 log = get_logger(__name__)
 
@@ -182,3 +190,37 @@ def _accounts(store: Store) -> Accounts:
 def _warn_of_short(name: str, password: str) -> None:
     if len(password) < MIN_PASSWORD:
         log.warning("short_password", user=name, least=MIN_PASSWORD)
+
+
+class CheckedLogins:
+    """Keeps, for a minute, a keyed hash of name and password beside the stored hash that it matched."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._key = secrets.token_bytes(32)  # of this process alone: elsewhere the hashes mean nothing
+        self._known: OrderedDict[bytes, tuple[float, str]] = OrderedDict()
+        self._turns: WeakValueDictionary[bytes, anyio.Lock] = WeakValueDictionary()
+
+    def remember(self, login: BasicLogin, stored: str) -> None:
+        digest = self._digest(login)
+        self._known[digest] = (self._clock.monotonic() + REMEMBER_S, stored)
+        self._known.move_to_end(digest)
+        while len(self._known) > MOST_REMEMBERED:
+            self._known.popitem(last=False)
+
+    def matched(self, login: BasicLogin) -> str | None:
+        """The stored hash that this login matched; it counts only while the user still has that hash."""
+        digest = self._digest(login)
+        until, stored = self._known.get(digest, (0.0, ""))
+        if self._clock.monotonic() < until:
+            return stored
+        self._known.pop(digest, None)
+        return None
+
+    def turn(self, login: BasicLogin) -> anyio.Lock:
+        """For those who show the same login at the same moment: one has it checked, the others know then."""
+        return self._turns.setdefault(self._digest(login), anyio.Lock())
+
+    def _digest(self, login: BasicLogin) -> bytes:
+        text = f"{login.name}\0{login.password}"
+        return hmac.digest(self._key, text.encode("utf-8", "surrogatepass"), hashlib.sha256)

@@ -1,18 +1,16 @@
-"""Passwords: kept as hashes, checked a few at a time, remembered for a minute, slowed after failures."""
+"""Passwords: kept as hashes, checked a few at a time, and slowed after failures."""
 
 import base64
 import hashlib
-import hmac
 import ipaddress
 import math
 import secrets
 import unicodedata
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import ParamSpec, TypeVar
-from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
@@ -20,25 +18,24 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from plugbay.auth.credentials import BasicLogin
 from plugbay.clock import Clock
 from plugbay.errors import TooManyAttempts
 from plugbay.store import Store
 from plugbay.store.tables import login_failures, name_key
 
-CHECKS_AT_ONCE = 2  # checks; 128 MiB for a moment, and one core is enough for either
+CHECKS_AT_ONCE = 2  # 128 MiB for a moment, and one core is enough for either
 MOST_WAITING = 32  # requests, some four seconds; whoever comes then is told to come again
 BUSY_RETRY_S = 5
-P = ParamSpec("P")
-T = TypeVar("T")
-REMEMBER_S = 60
-MOST_REMEMBERED = 256  # logins; the oldest goes first
 FREE_FAILURES = 5
 FIRST_WAIT_S = 30  # doubled with each further failure: 30 s, 1 min, 2 min, …
 LONGEST_WAIT_S = 15 * 60  # seconds; someone who forgot a password can still try today
 FORGET_AFTER_S = 60 * 60  # seconds without a failure; longer than the longest wait, so that it keeps growing
+
 _MAX_ADDRESS = login_failures.c.address.type.length  # type: ignore[attr-defined]
 _MAX_HASHED = 1024  # characters; longer names are nobody's, and need no entries of their own
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -114,40 +111,6 @@ class CheckQueue:
             return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs), limiter=self._limiter)
         finally:
             self._inside -= 1
-
-
-class CheckedLogins:
-    """Keeps, for a minute, a keyed hash of name and password beside the stored hash that it matched."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._key = secrets.token_bytes(32)  # of this process alone: elsewhere the hashes mean nothing
-        self._known: OrderedDict[bytes, tuple[float, str]] = OrderedDict()
-        self._turns: WeakValueDictionary[bytes, anyio.Lock] = WeakValueDictionary()
-
-    def remember(self, login: BasicLogin, stored: str) -> None:
-        digest = self._digest(login)
-        self._known[digest] = (self._clock.monotonic() + REMEMBER_S, stored)
-        self._known.move_to_end(digest)
-        while len(self._known) > MOST_REMEMBERED:
-            self._known.popitem(last=False)
-
-    def matched(self, login: BasicLogin) -> str | None:
-        """The stored hash that this login matched; it counts only while the user still has that hash."""
-        digest = self._digest(login)
-        until, stored = self._known.get(digest, (0.0, ""))
-        if self._clock.monotonic() < until:
-            return stored
-        self._known.pop(digest, None)
-        return None
-
-    def turn(self, login: BasicLogin) -> anyio.Lock:
-        """For those who show the same login at the same moment: one has it checked, the others know then."""
-        return self._turns.setdefault(self._digest(login), anyio.Lock())
-
-    def _digest(self, login: BasicLogin) -> bytes:
-        text = f"{login.name}\0{login.password}"
-        return hmac.digest(self._key, text.encode("utf-8", "surrogatepass"), hashlib.sha256)
 
 
 def wait_after(failures: int) -> int:

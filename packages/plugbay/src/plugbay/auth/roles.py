@@ -14,11 +14,14 @@ from plugbay.web.requests import is_machine_path
 Role = Literal["viewer", "editor", "admin"]
 Via = Literal["session", "token", "basic", "app"]
 ROLES: tuple[Role, ...] = get_args(Role)  # each may do what those before it may do
+
+# what is written on a request, so that middleware and pages know whose it is
 OURS = "plugbay_ours"  # the request goes to a route of host or plugins
 USER = "plugbay_user"
 NONCE = "nonce"  # lets the page's own <style> elements through the Content-Security-Policy
 LEAVE = "plugbay_leave"  # what is to be called when the request is over
 ANSWER = "plugbay_answer"  # a response that takes the place of the one on its way
+
 BEARER = 'Bearer realm="Plugbay"'
 BASIC = 'Basic realm="Plugbay", charset="UTF-8"'
 

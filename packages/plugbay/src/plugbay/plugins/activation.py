@@ -14,9 +14,8 @@ from plugbay.clock import ends_within
 from plugbay.errors import InvalidConfig, PlugbayError, PluginRefused
 from plugbay.logs import get_logger
 from plugbay.menu import TYPES as MENU_TYPES
-from plugbay.plugins import Plugin, PluginState, requirements
+from plugbay.plugins import Plugin, PluginRecords, PluginState, requirements
 from plugbay.plugins.discovery import check_class, check_module, import_plugin, unimport_plugin
-from plugbay.plugins.records import PluginRecords
 from plugbay.plugins.routes import Contribution, OpenRequests, RouteTable, counted
 from plugbay.settings import load_settings
 

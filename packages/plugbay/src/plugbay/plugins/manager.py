@@ -13,11 +13,10 @@ from jinja2 import BaseLoader, FileSystemLoader
 from plugbay.base_module import BaseModule
 from plugbay.errors import OperatorError, PluginRefused, UnknownPlugin
 from plugbay.logs import get_logger
-from plugbay.plugins import Plugin, PluginState
+from plugbay.plugins import Plugin, PluginState, Switch
 from plugbay.plugins.activation import Activation, PluginHost
 from plugbay.plugins.discovery import NAME_RULE, PluginSource, find_in_folder, find_installed, is_valid_name
 from plugbay.plugins.load_order import dependents, plan_load, unmet
-from plugbay.plugins.records import Switch
 from plugbay.plugins.routes import RouteTable
 
 log = get_logger(__name__)

@@ -89,7 +89,6 @@ plugin_states = sa.Table(
     sa.Column("updated_at", UTCDateTime, nullable=False),
 )
 
-
 plugin_settings = sa.Table(
     "plugin_settings",
     metadata,
@@ -100,7 +99,6 @@ plugin_settings = sa.Table(
     sa.Column("updated_at", UTCDateTime, nullable=False),
 )
 
-
 menu_overrides = sa.Table(
     "menu_overrides",
     metadata,
@@ -110,14 +108,12 @@ menu_overrides = sa.Table(
     sa.Column("position", sa.Integer),  # null: where the owner put it
 )
 
-
 changes = sa.Table(
     "changes",
     metadata,
     sa.Column("kind", sa.String(16), primary_key=True),  # plugins: switched or set; reload: loaded anew
     sa.Column("number", sa.BigInteger, nullable=False),  # how often, by any process
 )
-
 
 users = sa.Table(
     "users",
@@ -134,7 +130,6 @@ users = sa.Table(
     sqlite_autoincrement=True,  # the id of a deleted user never comes back
 )
 
-
 sessions = sa.Table(
     "sessions",
     metadata,
@@ -146,7 +141,6 @@ sessions = sa.Table(
     sa.Column("address", sa.String(64)),
     sa.Column("user_agent", sa.String(255)),
 )
-
 
 api_tokens = sa.Table(
     "api_tokens",
@@ -161,7 +155,6 @@ api_tokens = sa.Table(
     sqlite_autoincrement=True,
 )
 
-
 login_failures = sa.Table(
     "login_failures",
     metadata,
@@ -172,7 +165,6 @@ login_failures = sa.Table(
     sa.Column("blocked_until", UTCDateTime),
     sa.CheckConstraint("count > 0", name="count"),
 )
-
 
 key_fingerprints = sa.Table(
     "key_fingerprints",

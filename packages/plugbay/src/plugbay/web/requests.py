@@ -148,7 +148,6 @@ def _plain(value: Any) -> Any:
 PLAIN = BeforeValidator(_plain)
 """For `Annotated[int, Query(ge=1), PLAIN]`: pydantic's own int takes `1.0`, ` 1` and `1_0` too."""
 
-
 RowId = Annotated[int, Path(ge=1, le=LARGEST_ID), PLAIN]
 """The type of a path parameter that is the id of a row; 422 for what cannot be one."""
 
