@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from plugbay.errors import BackupFailed
 from plugbay.private_files import PRIVATE_FILE, make_private_dir, make_private_file, sync_dir
 from plugbay.store.engines import busy_by_name, open_postgresql, open_sqlite, store_url
-from plugbay.store.migrate import migrate
+from plugbay.store.migrating import migrate
 from plugbay.store.tables import UTCDateTime, metadata, new_metadata
 
 if TYPE_CHECKING:

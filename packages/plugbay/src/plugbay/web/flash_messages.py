@@ -6,12 +6,10 @@ import hashlib
 import hmac
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from starlette.requests import HTTPConnection
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
+from starlette.requests import HTTPConnection, cookie_parser
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 COOKIE = "plugbay_flash"
 MAX_AGE_S = 60  # a message that is not shown by then has lost its context
@@ -30,12 +28,12 @@ class FlashMessage:
     level: Level = "success"
 
 
-def flash(request: "HTTPConnection", *messages: FlashMessage) -> None:
+def flash(request: HTTPConnection, *messages: FlashMessage) -> None:
     """Shows the messages on this request's page or, after a redirect, on the next one."""
     _box(request.scope)["out"].extend(messages)
 
 
-def take_flashes(request: "HTTPConnection") -> list[FlashMessage]:
+def take_flashes(request: HTTPConnection) -> list[FlashMessage]:
     """What is to be shown now; afterwards there is nothing left."""
     box = _box(request.scope)
     messages = [*box["in"], *box["out"]]
@@ -46,18 +44,18 @@ def take_flashes(request: "HTTPConnection") -> list[FlashMessage]:
 class FlashMiddleware:
     """Carries the messages in a signed cookie that only the server can write."""
 
-    def __init__(self, app: "ASGIApp", secret: bytes) -> None:
+    def __init__(self, app: ASGIApp, secret: bytes) -> None:
         self._app = app
         self._secret = secret
 
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         box = _box(scope)
         box["in"] = arrived = read_cookie(scope, self._secret)
 
-        async def send_with_cookie(message: "Message") -> None:
+        async def send_with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start":
                 if box["out"]:
                     waiting = [*box["in"], *box["out"]]
@@ -68,7 +66,7 @@ class FlashMiddleware:
 
         await self._app(scope, receive, send_with_cookie)
 
-    def _set(self, scope: "Scope", messages: list[FlashMessage]) -> tuple[bytes, bytes]:
+    def _set(self, scope: Scope, messages: list[FlashMessage]) -> tuple[bytes, bytes]:
         value, age = (encode(messages, self._secret), MAX_AGE_S) if messages else ("", 0)
         path = scope.get("root_path") or "/"
         secure = "; Secure" if scope.get("scheme") == "https" else ""
@@ -98,12 +96,10 @@ def decode(value: str, secret: bytes) -> list[FlashMessage]:
         return []
 
 
-def read_cookie(scope: "Scope", secret: bytes) -> list[FlashMessage]:
+def read_cookie(scope: Scope, secret: bytes) -> list[FlashMessage]:
     marker = COOKIE.encode()
     for name, value in scope["headers"]:
         if name == b"cookie" and marker in value:
-            from starlette.requests import cookie_parser  # `import plugbay` need not wait for the web
-
             return decode(cookie_parser(value.decode("latin-1")).get(COOKIE, ""), secret)
     return []
 
@@ -116,6 +112,6 @@ def _sign(body: str, secret: bytes) -> str:
     return hmac.new(secret, b"flash:" + body.encode(), hashlib.sha256).hexdigest()
 
 
-def _box(scope: "Scope") -> dict[str, Any]:
+def _box(scope: Scope) -> dict[str, Any]:
     box: dict[str, Any] = scope.setdefault("plugbay.flash", {"in": [], "out": [], "taken": False})
     return box
