@@ -8,7 +8,7 @@ from live import served
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 from plugbay.application import create_app
 from plugbay.auth.passwords import Costs, Passwords
-from plugbay.discovery import find_installed
+from plugbay.plugins.discovery import find_installed
 
 PASSWORD = "correct horse battery staple"
 
@@ -57,7 +57,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     write_plugin(home / "plugins/source_editing")
     only = [source for source in find_installed() if source.name == "ui_tools"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("plugbay.module_manager.find_installed", lambda: only)
+        patch.setattr("plugbay.plugins.manager.find_installed", lambda: only)
         patch.setattr(Passwords, "costs", Costs(passes=1, memory_kib=64, lanes=1))
         app = create_app(home, {"data_dir": home / "data", "admin_password": PASSWORD})
         with served(app) as url:

@@ -27,8 +27,7 @@ YEARLY = "0 0 1 1 *"
 @pytest.fixture(autouse=True)
 def patient_stores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many hands at one store wait for each other longer on a machine that does much else."""
-    for dialect in ("sqlite", "postgresql"):
-        monkeypatch.setattr(f"plugbay.store.{dialect}.WAIT_S", 120)
+    monkeypatch.setattr("plugbay.store.engines.WAIT_S", 120)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -9,7 +9,7 @@ from fakes import FakeClock
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from plugbay import Plugbay, Store
-from plugbay.discovery import find_installed
+from plugbay.plugins.discovery import find_installed
 from plugbay_task_worker import embedded
 from plugbay_task_worker.embedded import EmbeddedEngine
 from plugbay_task_worker.engine import EngineStats, Job
@@ -51,7 +51,7 @@ def make_host(
 ) -> Iterator[Callable[..., Plugbay]]:
     """Builds hosts with this one plugin, and those of `{tmp_path}/plugins`; no thread outlives them."""
     ours = [source for source in find_installed() if source.name == "task_worker"]
-    monkeypatch.setattr("plugbay.module_manager.find_installed", lambda: ours)
+    monkeypatch.setattr("plugbay.plugins.manager.find_installed", lambda: ours)
     for variable in [name for name in os.environ if name.startswith(("PLUGBAY_", "TASK_WORKER_"))]:
         monkeypatch.delenv(variable)
     built: list[Plugbay] = []

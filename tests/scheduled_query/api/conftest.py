@@ -142,8 +142,7 @@ def quiet() -> Iterator[None]:
         for name in [name for name in os.environ if name.startswith(PLUGINS)]:
             patch.delenv(name)
         patch.setattr(Passwords, "costs", Costs(passes=1, memory_kib=64, lanes=1))
-        for dialect in ("sqlite", "postgresql"):
-            patch.setattr(f"plugbay.store.{dialect}.WAIT_S", 120)
+        patch.setattr("plugbay.store.engines.WAIT_S", 120)
         yield
 
 
