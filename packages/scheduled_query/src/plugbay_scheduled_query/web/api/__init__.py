@@ -1,5 +1,8 @@
 """The JSON API: the three specified endpoints, and beside them all that the pages can do."""
 
 from plugbay_scheduled_query.web.api import history, queries, results, runs, sources
+from plugbay_scheduled_query.web.api.requests import PREFIX
 
-API = (queries.router, history.router, results.router, runs.router, sources.router, queries.tools)
+__all__ = ["PREFIX", "ROUTERS"]
+
+ROUTERS = (queries.router, history.router, results.router, runs.router, sources.router, queries.tools)

@@ -6,9 +6,11 @@ from fastapi.responses import Response
 from plugbay_scheduled_query.web.pages import dashboard, editor, listing, query_page, sources, widgets
 from plugbay_scheduled_query.web.pages.site import PREFIX, CurrentSite
 
+__all__ = ["PREFIX", "ROUTERS"]
+
 router = APIRouter(prefix=PREFIX, include_in_schema=False)
 
-PAGES = (
+ROUTERS = (
     listing.router,
     editor.router,
     query_page.router,
