@@ -1,4 +1,4 @@
-"""What handlers are given: the service of the host that answers, and threads for calls that block."""
+"""Threads for calls that block: a few of each kind, for each server its own."""
 
 import asyncio
 import threading
