@@ -26,7 +26,6 @@ SPANS = {
     "30d": (timedelta(days=30), DAY_S, "30 days"),
 }
 
-
 router = APIRouter(prefix=PREFIX, include_in_schema=False)
 
 
@@ -40,7 +39,7 @@ def dashboard(site: CurrentSite) -> Response:
 @router.get("/dashboard/live")
 def live(site: CurrentSite) -> Response:
     """The same once something ran; the history only while its newest page is open."""
-    if site.has_seen(seen(site)):
+    if site.has_seen(dashboard_fingerprint(site)):
         return Response(status_code=UNCHANGED)
     return site.page("dashboard_live", dashboard_context(site))
 
@@ -48,13 +47,17 @@ def live(site: CurrentSite) -> Response:
 def dashboard_context(site: Site) -> dict[str, Any]:
     """All that changes as queries run; `seen` is read first, so that nothing in between is missed."""
     overview = site.parts.overview
-    context = {"seen": seen(site), **activity(site, site.asked.get("span", "")), **latest_results(site)}
+    context = {
+        "seen": dashboard_fingerprint(site),
+        **activity(site, site.asked.get("span", "")),
+        **latest_results(site),
+    }
     context |= {"slowest": overview.slowest(STANDOUTS), "most_failing": overview.most_failing(STANDOUTS)}
     context |= {"lateness": lateness(site), "sources": site.parts.catalogue.all()}
     return {**context, **history(site, history_view(site.asked))}
 
 
-def seen(site: Site) -> str:
+def dashboard_fingerprint(site: Site) -> str:
     """Changes when something ran, when queries came or went, and with each hour of the chart."""
     hour = int(site.parts.clock.now().timestamp()) // HOUR_S
     return fingerprint(site.parts.overview.newest(), hour)

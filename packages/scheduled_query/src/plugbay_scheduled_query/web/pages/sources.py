@@ -18,7 +18,6 @@ from plugbay_scheduled_query.web.pages.site import ADMIN, HOME, NO_SOURCE, PREFI
 SOURCES = f"{PREFIX}/sources"
 CRUMBS = (HOME, ("Data sources", SOURCES))
 
-
 router = APIRouter(prefix=PREFIX, include_in_schema=False, dependencies=ADMIN)
 
 

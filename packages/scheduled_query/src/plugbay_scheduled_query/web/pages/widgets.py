@@ -17,7 +17,6 @@ LONG_TEXT = 600  # characters from which on a text gets twice the height
 WIDE_COLUMNS = 4  # from so many on, a table gets twice the width
 TALL_ROWS = 3  # and from so many on, twice the height
 
-
 router = APIRouter(prefix=PREFIX, include_in_schema=False)
 
 
