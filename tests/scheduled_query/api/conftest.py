@@ -21,7 +21,7 @@ from plugbay_scheduled_query.core.model import Result, Status
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.recording import Finished, Recording
-from plugbay_scheduled_query.web.parts import Parts
+from plugbay_scheduled_query.web.dependencies import Parts
 
 PASSWORD = "correct horse battery staple"
 YEARLY = "0 0 1 1 *"  # never due while a test looks

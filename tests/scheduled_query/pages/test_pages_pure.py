@@ -11,11 +11,11 @@ from plugbay_scheduled_query.web.pages.charts import (
     activity_chart,
     calendar,
     duration_chart,
-    forms,
+    in_every_form,
     previous_value,
     value_chart,
 )
-from plugbay_scheduled_query.web.pages.editing import (
+from plugbay_scheduled_query.web.pages.editor import (
     SCHEDULES,
     completion,
     differences,
@@ -154,4 +154,4 @@ def test_the_value_before_is_the_last_known_one():
 
 @pytest.mark.parametrize(("text", "auto"), [("[[1]]", "counter"), ("[[1],[2]]", "table"), ("[]", "raw")])
 def test_auto_chooses_among_the_forms(text: str, auto: str):
-    assert forms(["n"], text)["auto"] == auto
+    assert in_every_form(["n"], text)["auto"] == auto

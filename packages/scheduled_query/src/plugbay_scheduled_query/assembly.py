@@ -31,7 +31,7 @@ from plugbay_scheduled_query.runs.run_now import Running
 from plugbay_scheduled_query.runs.service import JOB, TASK, Service
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
 from plugbay_scheduled_query.settings import Settings
-from plugbay_scheduled_query.web.parts import Parts
+from plugbay_scheduled_query.web.dependencies import Parts
 
 NOTIFY = "notify"
 BEHIND = -10  # the priority of messages: after every run

@@ -12,7 +12,7 @@ from plugbay_scheduled_query.core.source import Source
 from plugbay_scheduled_query.queries.editing import Saved
 from plugbay_scheduled_query.repository.sources import Origin
 from plugbay_scheduled_query.tables import marks
-from plugbay_scheduled_query.web.parts import Parts
+from plugbay_scheduled_query.web.dependencies import Parts
 
 FILE = SAMPLE_FILE  # which a source may be, although it is in the data directory
 SOURCE = "samples"

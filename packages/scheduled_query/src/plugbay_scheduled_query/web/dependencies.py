@@ -1,12 +1,14 @@
-"""The parts of the service, put together once; API and pages reach everything through them."""
+"""What a handler is given: the parts of the service that it works for, and threads for calls that block."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated, ParamSpec, TypeVar
 
-from fastapi import APIRouter
+from anyio import CapacityLimiter
+from anyio.lowlevel import RunVar
+from anyio.to_thread import run_sync
+from fastapi import Depends, Request
 from plugbay import Clock, EventBus, Plugbay
-from starlette.routing import BaseRoute, Match
-from starlette.types import Scope
 
 from plugbay_scheduled_query.catalogue.editing import SourceEditing
 from plugbay_scheduled_query.catalogue.sources import Catalogue
@@ -20,16 +22,22 @@ from plugbay_scheduled_query.repository.history import Histories, HistoryReader
 from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.repository.summaries import Summaries
+from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.run_now import Running
 from plugbay_scheduled_query.runs.service import Service
 from plugbay_scheduled_query.runs.telling import Reports
 from plugbay_scheduled_query.settings import Settings
 
+AT_ONCE = 8  # slow calls of one kind; more of them wait for one of these to end
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """What there is, each under the name that the others call it by."""
+    """The service at work, put together when the server starts; handlers reach everything through it."""
 
     host: Plugbay
     clock: Clock
@@ -56,16 +64,27 @@ class Parts:
     running: Running
 
 
-class RoutesBelow(APIRouter):
-    """Says no to a request for another path at once, instead of asking each of its routes."""
+async def parts_of(request: Request) -> Parts:
+    """The parts behind the host that answers: handlers are shared by all hosts of a process."""
+    module = request.app.state.plugbay.get_module(OWNER)
+    parts: Parts = module.parts
+    return parts
 
-    def __init__(
-        self, path: str, routes: Iterable[BaseRoute] = (), *, include_in_schema: bool = True
-    ) -> None:
-        super().__init__(include_in_schema=include_in_schema)
-        self._path = path
-        self.routes.extend(routes)
 
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        # anywhere in the path: whoever mounts us may put something before it
-        return super().matches(scope) if self._path in scope["path"] else (Match.NONE, {})
+ServiceParts = Annotated[Parts, Depends(parts_of)]
+
+
+class SlowCalls:
+    """Runs blocking calls of one kind in threads, a few at a time, so that they keep no page waiting."""
+
+    def __init__(self, kind: str) -> None:
+        self._limiter: RunVar[CapacityLimiter] = RunVar(kind)  # a limiter belongs to one event loop
+
+    async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What the call returns."""
+        return await run_sync(lambda: call(*args, **kwargs), limiter=self._limiter_here())
+
+    def _limiter_here(self) -> CapacityLimiter:
+        if (limiter := self._limiter.get(None)) is None:
+            self._limiter.set(limiter := CapacityLimiter(AT_ONCE))
+        return limiter

@@ -3,7 +3,7 @@
 import pytest
 from plugbay_scheduled_query.core.draft import Draft, DraftRules, check_edit, check_new
 from plugbay_scheduled_query.core.model import MetricConfig, RenderType
-from plugbay_scheduled_query.web.pages.editing import as_form, from_form
+from plugbay_scheduled_query.web.pages.editor import as_form, from_form
 
 RULES = DraftRules(data_sources={"sales"})
 SPECIFIED = {
