@@ -6,9 +6,8 @@ from pathlib import Path
 import duckdb
 import pytest
 import silent_server
-from plugbay_scheduled_query.core.source import Target
-from plugbay_scheduled_query.executor.executor import SourceUnavailableError
-from plugbay_scheduled_query.runner.results import Caps
+from plugbay_scheduled_query.core.model import Caps
+from plugbay_scheduled_query.core.source import SourceUnavailableError, Target
 from runner_kit import Asker, eventually, target
 
 DIALECTS = ["sqlite", "postgresql", "mysql", "duckdb"]

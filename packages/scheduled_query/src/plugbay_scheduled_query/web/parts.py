@@ -8,9 +8,9 @@ from plugbay import Clock, EventBus, Plugbay
 from starlette.routing import BaseRoute, Match
 from starlette.types import Scope
 
+from plugbay_scheduled_query.catalogue import Catalogue
 from plugbay_scheduled_query.catalogue.editing import SourceEditing
-from plugbay_scheduled_query.catalogue.sources import Catalogue
-from plugbay_scheduled_query.executor.executor import Executor
+from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.queries.capacity import Capacities
 from plugbay_scheduled_query.queries.editing import QueryEditing

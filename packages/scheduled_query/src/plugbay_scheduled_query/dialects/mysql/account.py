@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from plugbay_scheduled_query.dialects.session import Report
+from plugbay_scheduled_query.dialects.contract import Report
 
 TABLES_SQL = """
     SELECT table_schema, table_name, column_name, column_type FROM information_schema.columns
