@@ -4,6 +4,7 @@ import socket
 import sqlite3
 import threading
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ class Line:
             "sql": sql,
             "timeout_s": 30,
             "connect_s": 10,
-            "caps": Caps().as_dict(),
+            "caps": asdict(Caps()),
             **fields,
         }
         self.channel.sendall(pack_json(FrameKind.REQUEST, request))

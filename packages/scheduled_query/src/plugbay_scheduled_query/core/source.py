@@ -19,7 +19,6 @@ IDENTITY_SQL = (
     " FROM pg_database WHERE datname = current_database()"
 )
 
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,62}")
 _URL = re.compile(
     r"(?P<scheme>[A-Za-z][A-Za-z0-9+._-]*)://"

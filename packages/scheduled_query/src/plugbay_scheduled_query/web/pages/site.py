@@ -13,6 +13,7 @@ from plugbay import FlashMessage, flash
 
 from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.core.paging import BadParameter, plain_integer
+from plugbay_scheduled_query.dialects import DIALECTS, editor_name
 from plugbay_scheduled_query.web.parts import Parts
 
 
@@ -62,7 +63,8 @@ class Site:
         self, request: Request, name: str, context: Mapping[str, Any], status_code: int = 200
     ) -> HTMLResponse:
         """A page, or a part of one, with what all of them need."""
-        more = {"crumbs": (HOME,), "now": self.parts.clock.now(), "mark": mark, "mark_of": mark_of, **context}
+        tools = {"mark": mark, "mark_of": mark_of, "dialects": DIALECTS, "editor_name": editor_name}
+        more = {"crumbs": (HOME,), "now": self.parts.clock.now(), **tools, **context}
         template = f"scheduled_query/{name}.html.j2"
         return self.parts.host.templates.response(request, template, more, status_code)
 
