@@ -84,15 +84,20 @@ def test_the_host_knows_no_plugin():
         assert not [other for other in imports(name, path) if other.split(".")[0] in PLUGINS], name
 
 
+def public_names() -> set[str]:
+    """What a plugin may import of the host: `plugbay` and `plugbay.web`, and what their `__all__` names."""
+    import plugbay
+    import plugbay.web
+
+    rooms = {"plugbay": plugbay, "plugbay.web": plugbay.web}
+    return {*rooms, *(f"{room}.{name}" for room, module in rooms.items() for name in module.__all__)}
+
+
 @pytest.mark.parametrize("package", PLUGINS)
 def test_a_plugin_imports_public_names_of_the_host_alone(package: str):
-    import plugbay
-
     for name, path in modules(package):
-        for other in imports(name, path):
-            top, _, rest = other.partition(".")
-            if top == "plugbay":
-                assert rest == "" or rest in plugbay.__all__, f"{name} imports {other}"
+        foreign = {other for other in imports(name, path) if other.split(".")[0] == "plugbay"}
+        assert foreign <= public_names(), f"{name} imports {sorted(foreign - public_names())}"
 
 
 @pytest.mark.parametrize("package", PLUGINS)
@@ -129,6 +134,7 @@ LAYERS_OF_THE_HOST = [
         "metrics",
         "health",
         "static_files",
+        "web",
     },
     {"plugin", "records", "rotation", "route_table", "templating", "auth", "visits"},
     {"activation", "module_manager", "following", "restart", "home", "scaffold"},
@@ -156,6 +162,64 @@ def test_every_part_of_the_host_has_its_layer_and_imports_only_downwards():
 def test_the_layers_of_the_host_are_drawn_in_the_documents():
     drawn = (ROOT / "docs/architecture.md").read_text().split("## The host")[1].split("```")[1]
     assert set(re.findall(r"\w+", drawn)) == set().union(*LAYERS_OF_THE_HOST)
+
+
+# of each plugin: the section of docs/architecture.md that draws it, and its parts from the ground up
+LAYERS_OF_THE_PLUGINS: dict[str, tuple[str, list[set[str]]]] = {
+    "plugbay_ui_tools": (
+        "## The UI tools",
+        [{"cron_words", "gallery"}, {"filters"}, {"cells", "figures"}, {"macros"}, {"plugin"}],
+    ),
+    "plugbay_task_worker": (
+        "## The task worker",
+        [
+            {"engine", "timetable", "tick_claims"},
+            {"worker_pool", "metrics", "pages"},
+            {"ticker"},
+            {"embedded"},
+            {"plugin"},
+        ],
+    ),
+}
+
+
+def upward_imports(package: str, layers: list[set[str]]) -> list[str]:
+    """The imports of a part in its own layer or above, and the parts that have no layer."""
+    level = {part: number for number, layer in enumerate(layers) for part in layer}
+    found = []
+    for name, others in graph(package).items():
+        part = _part(name)
+        if part in ("", "migrations"):
+            continue
+        if part not in level:
+            found.append(f"{part} has no layer")
+            continue
+        above = [other for other in others if _part(other) != part and level[_part(other)] >= level[part]]
+        found += [f"{name} imports {other}" for other in above]
+    return found
+
+
+def _part(name: str) -> str:
+    return name.partition(".")[2].split(".")[0]
+
+
+@pytest.mark.parametrize("package", LAYERS_OF_THE_PLUGINS)
+def test_every_part_of_a_plugin_has_its_layer_and_imports_only_downwards(package: str):
+    assert upward_imports(package, LAYERS_OF_THE_PLUGINS[package][1]) == []
+
+
+def test_an_import_upwards_is_found():
+    _, layers = LAYERS_OF_THE_PLUGINS["plugbay_ui_tools"]
+    assert "plugbay_ui_tools.cells imports plugbay_ui_tools.filters" in upward_imports(
+        "plugbay_ui_tools", layers[::-1]
+    )
+
+
+@pytest.mark.parametrize("package", LAYERS_OF_THE_PLUGINS)
+def test_the_layers_of_a_plugin_are_drawn_in_the_documents(package: str):
+    section, layers = LAYERS_OF_THE_PLUGINS[package]
+    drawn = (ROOT / "docs/architecture.md").read_text().split(f"{section}\n")[1].split("```")[1]
+    assert set(re.findall(r"\w+", drawn)) == set().union(*layers)
 
 
 ALLOWED_IN_THE_CORE = {"cronsim", "sqlglot"}

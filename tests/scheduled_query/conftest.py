@@ -17,7 +17,7 @@ from plugbay_scheduled_query.repository.claims import ClaimedRun, Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.recording import Finished, Recording
-from plugbay_task_worker.claims import MemoryClaims
+from plugbay_task_worker.tick_claims import MemoryTickClaims
 from service_world import World
 
 MIGRATIONS = Path(tables.__file__).parent / "migrations"
@@ -150,7 +150,7 @@ def shop(tmp_path: Path) -> Path:
 def world(store: Store, clock: FakeClock, shop: Path, tmp_path: Path) -> Iterator[Callable[[], World]]:
     """Nodes of the service on one store, as many as a test asks for."""
     made: list[World] = []
-    claims = MemoryClaims()
+    claims = MemoryTickClaims()
 
     def make() -> World:
         made.append(World(store, clock, shop, tmp_path / "data", claims))

@@ -11,10 +11,9 @@ from fastapi.testclient import TestClient
 from plugbay import Plugbay, Store
 from plugbay.discovery import find_installed
 from plugbay_task_worker import embedded
-from plugbay_task_worker.claims import MemoryClaims
 from plugbay_task_worker.embedded import EmbeddedEngine
-from plugbay_task_worker.engine import EngineStats
-from plugbay_task_worker.job import Job
+from plugbay_task_worker.engine import EngineStats, Job
+from plugbay_task_worker.tick_claims import MemoryTickClaims
 from task_worker.world import PATIENCE_S, wait_for_our_threads
 
 PASSWORD = "correct horse battery staple"
@@ -96,7 +95,7 @@ def admin(host: Plugbay, client_of: Callable[..., TestClient]) -> TestClient:
 @pytest.fixture
 def stats(clock: FakeClock) -> EngineStats:
     """An engine with a past: a late task that failed, a job that went well."""
-    engine = EmbeddedEngine(clock, MemoryClaims(), workers=3)
+    engine = EmbeddedEngine(clock, MemoryTickClaims(), workers=3)
 
     def fail(job: Job) -> None:
         clock.advance(2)

@@ -10,7 +10,8 @@ from fastapi.testclient import TestClient
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from plugbay import Plugbay
 from plugbay.discovery import find_installed
-from plugbay_ui_tools.toolbox import FILTERS, Toolbox
+from plugbay_ui_tools.filters import FILTERS
+from plugbay_ui_tools.macros import Toolbox
 from starlette.datastructures import QueryParams
 
 TEMPLATES = Path(plugbay_ui_tools.__file__).parent / "templates"

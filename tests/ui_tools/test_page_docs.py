@@ -10,7 +10,7 @@ from fakes import FakeClock
 from fastapi import FastAPI
 from plugbay import Plugbay
 from plugbay.discovery import find_installed
-from plugbay_ui_tools.toolbox import FILTERS
+from plugbay_ui_tools.filters import FILTERS
 from ui_tools.conftest import PASSWORD
 from visitor import Visitor
 

@@ -1,7 +1,7 @@
 import pytest
 from fakes import FakeClock
-from plugbay_task_worker.engine import EngineStats, JobKindStats
-from plugbay_task_worker.exposition import exposition
+from plugbay_task_worker.engine import EngineStats, JobStats
+from plugbay_task_worker.metrics import metrics_text
 from prometheus_client.parser import text_string_to_metric_families
 
 NOTHING = EngineStats(started=True, workers=4, tasks=(), jobs=(), timers=0, queued=0, running=(), recent=())
@@ -17,7 +17,7 @@ def samples(text: str) -> dict[tuple[str, ...], float]:
 
 
 def test_what_tasks_did(stats: EngineStats, clock: FakeClock) -> None:
-    found = samples(exposition(stats))
+    found = samples(metrics_text(stats))
 
     assert found["plugbay_task_runs_total", "shop", "collect"] == 1
     assert found["plugbay_task_failures_total", "shop", "collect"] == 1
@@ -29,7 +29,7 @@ def test_what_tasks_did(stats: EngineStats, clock: FakeClock) -> None:
 
 
 def test_what_jobs_did(stats: EngineStats) -> None:
-    found = samples(exposition(stats))
+    found = samples(metrics_text(stats))
 
     assert found["plugbay_job_runs_total", "shop", "note"] == 1
     assert found["plugbay_job_failures_total", "shop", "note"] == 0
@@ -39,7 +39,7 @@ def test_what_jobs_did(stats: EngineStats) -> None:
 
 
 def test_what_is_going_on(stats: EngineStats) -> None:
-    found = samples(exposition(stats))
+    found = samples(metrics_text(stats))
 
     assert found["plugbay_jobs_queued",] == 0
     assert found["plugbay_jobs_running",] == 0
@@ -47,8 +47,8 @@ def test_what_is_going_on(stats: EngineStats) -> None:
 
 
 def test_an_engine_without_work_has_no_empty_families() -> None:
-    assert "task" not in exposition(NOTHING)
-    assert samples(exposition(NOTHING)) == {
+    assert "task" not in metrics_text(NOTHING)
+    assert samples(metrics_text(NOTHING)) == {
         ("plugbay_jobs_queued",): 0,
         ("plugbay_jobs_running",): 0,
         ("plugbay_job_workers",): 4,
@@ -57,7 +57,7 @@ def test_an_engine_without_work_has_no_empty_families() -> None:
 
 @pytest.mark.parametrize("owner", ['a"b', "a\\b", "a\nb", 'a\\"\n{}'])
 def test_whatever_a_label_holds_arrives_unchanged(owner: str) -> None:
-    jobs = (JobKindStats(owner, "note", 1, 0, 0, 0, 0.5),)
-    text = exposition(EngineStats(True, 4, (), jobs, 0, 0, (), ()))
+    jobs = (JobStats(owner, "note", 1, 0, 0, 0, 0.5),)
+    text = metrics_text(EngineStats(True, 4, (), jobs, 0, 0, (), ()))
 
     assert samples(text)["plugbay_job_runs_total", owner, "note"] == 1

@@ -1,23 +1,25 @@
-"""A crew of threads that work off one queue: the highest priority first, then in the order of coming."""
+"""Threads that work off one queue: the highest priority first, then in the order of coming."""
 
+import asyncio
 import heapq
+import inspect
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
 
 from plugbay import Clock, get_logger
 
-from plugbay_task_worker.calling import make_call
-from plugbay_task_worker.job import Job
+from plugbay_task_worker.engine import Job
 
 log = get_logger(__name__)
 
 
-class Crew:
+class WorkerPool:
     """Waits until it is opened, works until it is closed; threads come as they are needed, up to `size`.
 
-    Whatever becomes of a job, `ended` is told, in no lock of the crew's.
+    Whatever becomes of a job, `ended` is told, in no lock of the pool's.
     """
 
     def __init__(self, name: str, size: int, clock: Clock, ended: Callable[[Job], None]) -> None:
@@ -40,23 +42,23 @@ class Crew:
     def open(self) -> None:
         with self._came:
             self._is_open = True
-            self._call_hands()
+            self._call_threads()
 
     def resize(self, size: int) -> None:
-        """Takes on more hands at once if there is work for them; lets surplus ones go as they become free."""
+        """Adds threads at once if there is work for them; lets surplus ones go as they become free."""
         with self._came:
             self._size = size
-            self._call_hands()
+            self._call_threads()
             self._came.notify_all()
 
     def put(self, jobs: list[Job]) -> bool:
-        """Queues the jobs; a closed crew hands them back at once and answers False."""
+        """Queues the jobs; a closed pool hands them back at once and answers False."""
         with self._came:
             if not self._is_closed:
                 for job in jobs:
                     heapq.heappush(self._queue, (-job.priority, next(self._order), job))
                     self._waiting[job.id] = job
-                self._call_hands()
+                self._call_threads()
                 return True
         self.give_back(jobs)
         return False
@@ -121,7 +123,7 @@ class Crew:
         return self._wait(lambda: ids.isdisjoint(self._running), deadline)
 
     def join(self, deadline: float) -> None:
-        """Waits for the threads of a closed crew."""
+        """Waits for the threads of a closed pool."""
         for thread in list(self._threads):
             if thread is not threading.current_thread():
                 thread.join(max(0.0, deadline - time.monotonic()))
@@ -135,16 +137,16 @@ class Crew:
         own = getattr(self._own, "job", None)
         return [job for job in self._running.values() if job is not own]
 
-    def _call_hands(self) -> None:
-        """Wakes as many as there is work for, and takes on new ones if they do not suffice."""
+    def _call_threads(self) -> None:
+        """Wakes as many as there is work for, and adds new ones if they do not suffice."""
         if not self._is_open:
             return
         self._came.notify(len(self._waiting))
         while len(self._threads) < min(self._size, len(self._running) + len(self._waiting)):
-            if not self._take_on():
+            if not self._add_thread():
                 return
 
-    def _take_on(self) -> bool:
+    def _add_thread(self) -> bool:
         """One thread more; False if the machine has none to give, and those there are must do."""
         name = f"{self._name}-{next(self._numbers)}"
         # a daemon, because a call that never ends must not keep the process from ending
@@ -195,3 +197,31 @@ class Crew:
             self._ended(job)
         except Exception:
             log.exception("bookkeeping_failed", owner=job.owner, name=job.name, job=job.id)
+
+
+def make_call(job: Job) -> str:
+    """Calls, awaits what is awaitable, and returns the error in words; empty when all went well."""
+    try:
+        result = job.call(job)
+        if inspect.iscoroutine(result):
+            asyncio.run(_until_cancelled(job, result))
+    except BaseException as error:  # a SystemExit of a plugin must not cost the engine a thread
+        if job.cancelled:
+            log.info("cancelled", kind=job.kind, owner=job.owner, name=job.name, reason=job.cancel_reason)
+        else:
+            event = f"{job.kind}_failed"
+            log.exception(event, owner=job.owner, name=job.name, job=job.id, error=describe_error(error))
+        return describe_error(error)
+    return ""
+
+
+def describe_error(error: BaseException) -> str:
+    """An exception in one line: its kind and, if it has one, its message."""
+    text = str(error).strip()
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+async def _until_cancelled(job: Job, work: Coroutine[Any, Any, object]) -> None:
+    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+    with job.on_cancel(lambda: loop.call_soon_threadsafe(task.cancel)):
+        await task

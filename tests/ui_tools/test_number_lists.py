@@ -1,5 +1,5 @@
 import pytest
-from plugbay_ui_tools.listing import is_unbroken, join_words, list_numbers, ordinal, step_of
+from plugbay_ui_tools.cron_words import is_unbroken, join_words, list_numbers, ordinal, step_of
 
 
 @pytest.mark.parametrize(

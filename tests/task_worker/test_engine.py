@@ -2,7 +2,7 @@ import threading
 
 import pytest
 from fakes import FakeClock
-from plugbay_task_worker.job import Job, JobState
+from plugbay_task_worker.engine import Job, JobState
 from task_worker.world import PATIENCE_S
 
 

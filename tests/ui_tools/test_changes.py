@@ -1,5 +1,5 @@
 import pytest
-from plugbay_ui_tools.trends import Trend, compare
+from plugbay_ui_tools.figures import Change, compare
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from plugbay_ui_tools.trends import Trend, compare
 )
 def test_a_change_is_told_with_its_direction(current: object, previous: object, text: str, direction: str):
     trend = compare(current, previous)
-    assert trend == Trend(text, direction, "secondary")
+    assert trend == Change(text, direction, "secondary")
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,6 @@ def test_without_two_numbers_there_is_no_trend(current: object, previous: object
 
 
 def test_every_direction_has_an_icon():
-    assert {Trend("", way, "").icon for way in ("up", "down", "level")} == {
+    assert {Change("", way, "").icon for way in ("up", "down", "level")} == {
         *("fa-arrow-trend-up", "fa-arrow-trend-down", "fa-minus")
     }

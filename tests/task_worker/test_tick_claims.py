@@ -4,9 +4,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import sqlalchemy as sa
 from plugbay import Store
-from plugbay_task_worker.claims import KEEP_TICKS, MemoryClaims, Tick, TickClaims
-from plugbay_task_worker.store_claims import StoreClaims
-from plugbay_task_worker.tables import metadata, ticks
+from plugbay_task_worker.tick_claims import (
+    KEEP_TICKS,
+    MemoryTickClaims,
+    StoreTickClaims,
+    Tick,
+    TickClaims,
+    metadata,
+    ticks,
+)
 
 NOON = 1_794_744_000
 
@@ -82,18 +88,18 @@ class ClaimsConformance:
 
 class TestInMemory(ClaimsConformance):
     @pytest.fixture
-    def claims(self) -> MemoryClaims:
-        return MemoryClaims()
+    def claims(self) -> MemoryTickClaims:
+        return MemoryTickClaims()
 
     @pytest.fixture
-    def count(self, claims: MemoryClaims) -> Callable[[], int]:
+    def count(self, claims: MemoryTickClaims) -> Callable[[], int]:
         return lambda: len(claims)
 
 
 class TestInTheStore(ClaimsConformance):
     @pytest.fixture
-    def claims(self, store: Store) -> StoreClaims:
-        return StoreClaims(store)
+    def claims(self, store: Store) -> StoreTickClaims:
+        return StoreTickClaims(store)
 
     @pytest.fixture
     def count(self, store: Store) -> Callable[[], int]:

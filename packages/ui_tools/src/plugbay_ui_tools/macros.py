@@ -1,7 +1,14 @@
-"""Which page links to show, and where they lead."""
+"""The functions behind the macros: which page links to show, and the template global `ui_tools`."""
 
+import itertools
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlencode
+
+from plugbay import Clock
+
+from plugbay_ui_tools.cells import make_cell, typed_grid
+from plugbay_ui_tools.figures import compare, draw_sparkline
+from plugbay_ui_tools.filters import Moment, iso_text, relative_words
 
 AROUND = 1  # neighbours of the current page; the first and last page are always there
 
@@ -34,3 +41,28 @@ def query_string(current: Mapping[str, str] | Iterable[tuple[str, str]], **chang
     kept = [(key, value) for key, value in pairs if key not in changes]
     added = [(key, str(value)) for key, value in changes.items() if value not in (None, "")]
     return "?" + urlencode(kept + added)
+
+
+class Toolbox:
+    """The template global `ui_tools`."""
+
+    grid = staticmethod(typed_grid)
+    cell = staticmethod(make_cell)
+    sparkline = staticmethod(draw_sparkline)
+    compare = staticmethod(compare)
+    page_window = staticmethod(page_window)
+    shown_range = staticmethod(shown_range)
+    query_string = staticmethod(query_string)
+    iso = staticmethod(iso_text)
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._numbers = itertools.count(1)
+
+    def relative(self, moment: Moment) -> str:
+        """How long ago, by the host's clock."""
+        return relative_words(moment, self._clock.now())
+
+    def unique_id(self, prefix: str) -> str:
+        """An element id that no other element has, also when parts of a page are loaded later."""
+        return f"{prefix}-{next(self._numbers)}"

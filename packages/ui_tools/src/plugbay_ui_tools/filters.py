@@ -1,9 +1,13 @@
-"""Numbers as people read them: grouped digits, short large ones, bytes and percentages."""
+"""Numbers, lengths of time and moments as people read them, and the table of the templates' filters."""
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Any
+
+from plugbay_ui_tools.cron_words import cron_words
 
 NONE = "–"
 PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
@@ -14,8 +18,23 @@ COMPACT_FROM = 10_000  # below this the whole number is short enough
 COMPACT_UNITS = ("", "K", "M", "B", "T")
 MACHINE_INTEGER_BITS = 64
 BYTE_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
+DURATION_STEPS = (
+    (86_400_000, "d", 3_600_000, "h"),
+    (3_600_000, "h", 60_000, "min"),
+    (60_000, "min", 1000, "s"),
+)
+JUST_NOW_S = 45
+# up to which age in seconds, in which unit, of how many seconds; `times.js` repeats these rules
+TIME_UNITS = (
+    (59.5 * 60, "min", 60),
+    (23.5 * 3600, "h", 3600),
+    (29.5 * 86400, "d", 86400),
+    (364.5 * 86400, "mo", 30.44 * 86400),
+)
+YEAR_S = 365.25 * 86400
 
 Number = int | float | Decimal
+Moment = datetime | str | float | None
 
 
 def format_number(value: object, decimals: int | None = None) -> str:
@@ -53,6 +72,66 @@ def format_percent(part: object, decimals: int = 1, *, signed: bool = False) -> 
         return format_number(part)
     sign = "+" if signed else ""
     return f"{_trim(f'{share * 100:{sign},.{decimals}f}')} %"
+
+
+def format_duration(milliseconds: float | timedelta | None) -> str:
+    """`318` → `318 ms`, `1204` → `1.2 s`, `184000` → `3 min 4 s`."""
+    if milliseconds is None:
+        return NONE
+    if isinstance(milliseconds, timedelta):
+        milliseconds = milliseconds / timedelta(milliseconds=1)
+    if milliseconds < 0:
+        return f"-{format_duration(-milliseconds)}"
+    if round(milliseconds) < 1000:
+        return f"{format_number(round(milliseconds, 1 if milliseconds < 1 else 0) + 0.0)} ms"
+    if round(milliseconds / 1000, 1) < 60:
+        return f"{format_number(round(milliseconds / 1000, 1))} s"
+    return _in_two_units(milliseconds)
+
+
+def utc_text(moment: Moment) -> str:
+    """`2026-11-15 12:00:00 UTC`."""
+    then = as_utc(moment)
+    return f"{then:%Y-%m-%d %H:%M:%S} UTC" if then else NONE
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "number": format_number,
+    "compact": format_compact,
+    "bytes": format_bytes,
+    "percent": format_percent,
+    "duration": format_duration,
+    "utc": utc_text,
+    "cron_words": cron_words,
+}
+
+
+def iso_text(moment: Moment) -> str:
+    """What the `datetime` attribute of a `<time>` takes."""
+    then = as_utc(moment)
+    return f"{then:%Y-%m-%dT%H:%M:%SZ}" if then else ""
+
+
+def relative_words(moment: Moment, now: datetime) -> str:
+    """`2 min ago`, `in 4 h`, `just now`."""
+    then = as_utc(moment)
+    if then is None:
+        return "never"
+    seconds = (now - then).total_seconds()
+    if abs(seconds) < JUST_NOW_S:
+        return "just now" if seconds >= 0 else "in a moment"
+    amount = _amount(abs(seconds))
+    return f"{amount} ago" if seconds > 0 else f"in {amount}"
+
+
+def as_utc(moment: Moment) -> datetime | None:
+    """A datetime, an ISO text or Unix seconds as UTC; what carries no time zone is UTC already."""
+    if moment is None or moment == "":
+        return None
+    if isinstance(moment, int | float):
+        return datetime.fromtimestamp(moment, UTC)
+    parsed = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
 
 
 def read_number(value: object) -> Number | None:
@@ -108,3 +187,17 @@ def _in_units(amount: float, units: Sequence[str]) -> str:
 def _trim(text: str) -> str:
     """Without the zeros after the point that say nothing."""
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _in_two_units(milliseconds: float) -> str:
+    seconds = round(milliseconds / 1000) * 1000
+    large, large_unit, small, small_unit = next(step for step in DURATION_STEPS if seconds >= step[0])
+    rest = seconds % large // small
+    return f"{seconds // large:,} {large_unit}" + (f" {rest} {small_unit}" if rest else "")
+
+
+def _amount(seconds: float) -> str:
+    for limit, unit, size in TIME_UNITS:
+        if seconds < limit:
+            return f"{max(1, round(seconds / size))} {unit}"
+    return f"{max(1, round(seconds / YEAR_S))} y"

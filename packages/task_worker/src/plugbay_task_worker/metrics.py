@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from plugbay_task_worker.engine import EngineStats, JobKindStats, TaskStats
+from plugbay import metric_header, metric_sample
+
+from plugbay_task_worker.engine import EngineStats, JobStats, TaskStats
 
 Sample = tuple[Mapping[str, str], float]
 
@@ -23,31 +25,31 @@ JOB_COUNTERS = {
 }
 
 
-def exposition(stats: EngineStats) -> str:
+def metrics_text(stats: EngineStats) -> str:
     """All there is to measure, in the text format 0.0.4."""
     tasks = [
-        _family(name, "counter", text, ((_task_labels(task), getattr(task, field)) for task in stats.tasks))
+        _metric(name, text, [(_task_labels(task), getattr(task, field)) for task in stats.tasks], "counter")
         for name, (text, field) in TASK_COUNTERS.items()
     ]
     jobs = [
-        _family(name, "counter", text, ((_job_labels(job), getattr(job, field)) for job in stats.jobs))
+        _metric(name, text, [(_job_labels(job), getattr(job, field)) for job in stats.jobs], "counter")
         for name, (text, field) in JOB_COUNTERS.items()
     ]
     return "".join([*tasks, _last_runs(stats), *jobs, *_gauges(stats)])
 
 
 def _last_runs(stats: EngineStats) -> str:
-    samples = ((_task_labels(task), task.last_at.timestamp()) for task in stats.tasks if task.last_at)
+    samples = [(_task_labels(task), task.last_at.timestamp()) for task in stats.tasks if task.last_at]
     text = "When a periodic task was last called in this process."
-    return _family("plugbay_task_last_run_timestamp_seconds", "gauge", text, samples)
+    return _metric("plugbay_task_last_run_timestamp_seconds", text, samples)
 
 
 def _gauges(stats: EngineStats) -> list[str]:
     running = sum(job.kind == "job" for job in stats.running)
     return [
-        _family("plugbay_jobs_queued", "gauge", "Jobs that wait for a worker.", [({}, stats.queued)]),
-        _family("plugbay_jobs_running", "gauge", "Jobs at work.", [({}, running)]),
-        _family("plugbay_job_workers", "gauge", "Jobs that may be at work at once.", [({}, stats.workers)]),
+        _metric("plugbay_jobs_queued", "Jobs that wait for a worker.", [({}, stats.queued)]),
+        _metric("plugbay_jobs_running", "Jobs at work.", [({}, running)]),
+        _metric("plugbay_job_workers", "Jobs that may be at work at once.", [({}, stats.workers)]),
     ]
 
 
@@ -55,19 +57,10 @@ def _task_labels(task: TaskStats) -> dict[str, str]:
     return {"owner": task.owner, "task": task.name}
 
 
-def _job_labels(job: JobKindStats) -> dict[str, str]:
+def _job_labels(job: JobStats) -> dict[str, str]:
     return {"owner": job.owner, "job": job.name}
 
 
-def _family(name: str, kind: str, text: str, samples: Iterable[Sample]) -> str:
-    lines = [f"{name}{_labels(labels)} {value!r}\n" for labels, value in samples]
-    return f"# HELP {name} {text}\n# TYPE {name} {kind}\n{''.join(lines)}" if lines else ""
-
-
-def _labels(labels: Mapping[str, str]) -> str:
-    pairs = ",".join(f'{name}="{_escape(value)}"' for name, value in labels.items())
-    return f"{{{pairs}}}" if pairs else ""
-
-
-def _escape(value: str) -> str:
-    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+def _metric(name: str, text: str, samples: Iterable[Sample], kind: str = "gauge") -> str:
+    lines = [metric_sample(name, labels, value) for labels, value in samples]
+    return metric_header(name, text, kind) + "".join(lines) if lines else ""

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 from fakes import FakeClock
-from plugbay_task_worker import wording
+from plugbay_task_worker import pages
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from plugbay_task_worker import wording
     ],
 )
 def test_how_often(seconds: int, words: str) -> None:
-    assert wording.period(seconds) == words
+    assert pages.period_words(seconds) == words
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_how_often(seconds: int, words: str) -> None:
     ],
 )
 def test_how_long(seconds: float, words: str) -> None:
-    assert wording.duration(seconds) == words
+    assert pages.duration_words(seconds) == words
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_how_long(seconds: float, words: str) -> None:
     ],
 )
 def test_how_far_away(clock: FakeClock, seconds: float, words: str) -> None:
-    assert wording.distance(clock.now() + timedelta(seconds=seconds), clock.now()) == words
+    assert pages.distance_words(clock.now() + timedelta(seconds=seconds), clock.now()) == words
 
 
 def test_a_payload_is_one_short_line() -> None:
-    assert wording.payload({"runs": [1, 2], "who": "Ünal"}) == '{"runs": [1, 2], "who": "Ünal"}'
-    assert len(wording.payload({"runs": list(range(1000))})) == 120
+    assert pages.payload_words({"runs": [1, 2], "who": "Ünal"}) == '{"runs": [1, 2], "who": "Ünal"}'
+    assert len(pages.payload_words({"runs": list(range(1000))})) == 120

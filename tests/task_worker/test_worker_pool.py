@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from fakes import FakeClock
 from own_thread import in_own_thread
-from plugbay_task_worker.calling import describe, make_call
-from plugbay_task_worker.job import Job
+from plugbay_task_worker.engine import Job
+from plugbay_task_worker.worker_pool import describe_error, make_call
 from task_worker.world import PATIENCE_S
 
 
@@ -32,7 +32,7 @@ def fail(error: BaseException) -> None:
 def test_whatever_a_call_raises_comes_back_in_words(
     job_of: Callable[..., Job], error: BaseException, text: str
 ) -> None:
-    assert make_call(job_of(lambda job: fail(error))) == text == describe(error)
+    assert make_call(job_of(lambda job: fail(error))) == text == describe_error(error)
 
 
 def test_a_call_that_goes_well_has_no_error(job_of: Callable[..., Job]) -> None:
