@@ -10,13 +10,14 @@ from typing import Any
 
 import psutil
 from plugbay_scheduled_query.catalogue.targets import resolve
-from plugbay_scheduled_query.core.model import Caps, Outcome
+from plugbay_scheduled_query.core.model import Outcome
 from plugbay_scheduled_query.core.source import OwnStore, Source, Target
 from plugbay_scheduled_query.executor import Executor, Statement
+from plugbay_scheduled_query.runner.protocol import Caps
 
 PATIENCE_S = 60.0  # far more than anything needs, on a machine that does much else
 LOOK_AGAIN_S = 0.02
-NOWHERE = OwnStore(Path("/nonexistent/data"), "sqlite:////nonexistent/data/plugbay.db")
+NOWHERE = OwnStore(Path("/nonexistent/data"), Path("/nonexistent/data/plugbay.db"))
 
 _numbers = itertools.count()
 

@@ -161,12 +161,12 @@ def test_the_own_store_and_its_folder_are_refused_except_for_the_sample(catalogu
 def test_a_store_on_postgresql_is_known_by_its_identity_and_its_tables(postgres_url, tmp_path, clock):
     opened = open_store(postgres_url, tmp_path / "data")
     try:
-        around = own_store_of(SimpleNamespace(store=opened, clock=clock, data_dir=tmp_path / "data"))
+        own = own_store_of(SimpleNamespace(store=opened, clock=clock, data_dir=tmp_path / "data"))
     finally:
         opened.close()
-    assert around.store_identity is not None
-    assert "/" in around.store_identity.identity
-    assert {"users", "sessions", "api_tokens", "scheduled_query_sources"} <= set(around.store_identity.tables)
+    assert own.identity is not None
+    assert "/" in own.identity.identity
+    assert {"users", "sessions", "api_tokens", "scheduled_query_sources"} <= set(own.identity.tables)
 
 
 def test_views_mask_passwords_and_count_queries(catalogue, sources, store, shop):

@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
-from plugbay_scheduled_query.core.model import Caps
 from plugbay_scheduled_query.core.source import parse_url
 from plugbay_scheduled_query.dialects import dialect_of, mysql, postgresql
 from plugbay_scheduled_query.dialects.mysql import account as mysql_account
 from plugbay_scheduled_query.dialects.postgresql import account as postgresql_account
 from plugbay_scheduled_query.dialects.unguarded import UNGUARDED
+from plugbay_scheduled_query.runner.protocol import Caps
 
 URL_OPTIONS = postgresql.URL_OPTIONS | mysql.URL_OPTIONS
 PAGE = (Path(__file__).parents[3] / "docs/data-sources.md").read_text()

@@ -8,9 +8,9 @@ import duckdb
 import psutil
 import pytest
 from fakes import FakeClock
-from plugbay_scheduled_query.core.model import Caps
 from plugbay_scheduled_query.executor import Executor, Statement, child, pool
 from plugbay_scheduled_query.executor.pool import RunnerState
+from plugbay_scheduled_query.runner.protocol import Caps
 from runner_kit import Asker, Started, eventually, is_gone, target
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"

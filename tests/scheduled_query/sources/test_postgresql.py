@@ -7,7 +7,6 @@ import psycopg
 import pytest
 import silent_server
 import sqlalchemy as sa
-from plugbay_scheduled_query.core.model import Caps
 from plugbay_scheduled_query.core.source import (
     IDENTITY_SQL,
     OwnStore,
@@ -18,6 +17,7 @@ from plugbay_scheduled_query.core.source import (
 from plugbay_scheduled_query.dialects.contract import Params
 from plugbay_scheduled_query.dialects.postgresql.session import PostgresqlSession
 from plugbay_scheduled_query.executor import time_limit
+from plugbay_scheduled_query.runner.protocol import Caps
 from runner_kit import NOWHERE, Asker, eventually, target
 
 
@@ -458,7 +458,7 @@ def own(shop: psycopg.Connection) -> OwnStore:
     identity = shop.execute(IDENTITY_SQL).fetchone()
     assert identity is not None
     store = StoreIdentity(identity[0], ["plugbay_users", "plugbay_sessions"])
-    return OwnStore(Path("/nonexistent"), "postgresql:///store", identity=store)
+    return OwnStore(Path("/nonexistent"), identity=store)
 
 
 def test_a_role_that_can_read_the_products_own_tables_is_refused(

@@ -4,9 +4,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from plugbay_scheduled_query.core.model import Caps
 from plugbay_scheduled_query.dialects.contract import Rows
-from plugbay_scheduled_query.runner.protocol import HEADER
+from plugbay_scheduled_query.runner.protocol import HEADER, Caps
 from plugbay_scheduled_query.runner.results import ResultWriter
 
 

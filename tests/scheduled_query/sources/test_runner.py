@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plugbay_scheduled_query.core.model import Caps
 from plugbay_scheduled_query.core.source import SourceError
 from plugbay_scheduled_query.dialects.sqlite import session as sqlite
 from plugbay_scheduled_query.runner import program
 from plugbay_scheduled_query.runner.program import Runner, Watch, describe
-from plugbay_scheduled_query.runner.protocol import FrameKind, FrameReader, pack_json
+from plugbay_scheduled_query.runner.protocol import Caps, FrameKind, FrameReader, pack_json
 from runner_kit import eventually, target
 
 

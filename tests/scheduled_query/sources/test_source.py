@@ -22,7 +22,7 @@ def own(tmp_path: Path) -> OwnStore:
     data.mkdir()
     for name in ("plugbay.db", "sample.db", "encryption.key"):
         (data / name).write_bytes(b"x")
-    return OwnStore(data, f"sqlite:///{data}/plugbay.db", sample=data / "sample.db")
+    return OwnStore(data, data / "plugbay.db", sample=data / "sample.db")
 
 
 def resolved(url: str, own: OwnStore, environment: Mapping[str, str] | None = None, **fields: Any) -> Target:
@@ -181,7 +181,7 @@ def test_the_store_is_no_source_by_any_other_name(own: OwnStore, tmp_path: Path)
 
 def test_a_store_outside_the_data_directory_is_no_source_either(own: OwnStore, tmp_path: Path):
     (tmp_path / "store.db").write_bytes(b"x")
-    own = replace(own, url=f"sqlite+pysqlite:///{tmp_path}/store.db")
+    own = replace(own, file=tmp_path / "store.db")
     with pytest.raises(SourceRefusedError, match="own store"):
         resolved(f"sqlite:///{tmp_path}/store.db", own)
 

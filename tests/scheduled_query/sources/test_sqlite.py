@@ -7,10 +7,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from plugbay_scheduled_query.core.model import Caps
 from plugbay_scheduled_query.core.source import SourceUnavailableError
 from plugbay_scheduled_query.dialects.contract import Params
 from plugbay_scheduled_query.dialects.sqlite.session import SqliteSession, authorize
+from plugbay_scheduled_query.runner.protocol import Caps
 from runner_kit import Asker, eventually, target
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import quote
 
 from plugbay import Clock, Store
 
@@ -115,18 +114,13 @@ class Host(Protocol):
 def own_store_of(host: Host) -> OwnStore:
     """Where this process keeps what is its own."""
     store = host.store
+    is_file = store.dialect == "sqlite"
     return OwnStore(
         data_dir=host.data_dir,
-        url=_url(store),
+        file=Path(store.url.database or "") if is_file else None,
         sample=host.data_dir / SAMPLE_FILE,
-        identity=_identity(store) if store.dialect == "postgresql" else None,
+        identity=None if is_file else _identity(store),
     )
-
-
-def _url(store: Store) -> str:
-    if store.dialect == "sqlite":
-        return f"sqlite:///{quote(store.url.database or '')}"
-    return store.url.render_as_string(hide_password=False)
 
 
 def _identity(store: Store) -> StoreIdentity:

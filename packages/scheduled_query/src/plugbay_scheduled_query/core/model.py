@@ -106,16 +106,6 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
-    """How much of a result is kept; what is cut makes it `truncated`, not a failure."""
-
-    rows: int = 10_000
-    columns: int = 1_000
-    cell_bytes: int = 65_536
-    result_bytes: int = 10_000_000
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """What came back of a run; `result_json` is an array of rows, each an array in the order of `columns`."""
 

@@ -78,7 +78,7 @@ class OwnStore:
     """What is the product's own, and no source may be: its store, and its data directory but for a sample."""
 
     data_dir: Path
-    url: str
+    file: Path | None = None  # none where it is no file
     sample: Path | None = None
     identity: StoreIdentity | None = None
 

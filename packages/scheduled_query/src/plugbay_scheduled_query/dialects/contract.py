@@ -10,13 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from plugbay_scheduled_query.core.source import (
-    OwnStore,
-    SourceError,
-    SourceRefusedError,
-    SourceUrl,
-    parse_url,
-)
+from plugbay_scheduled_query.core.source import OwnStore, SourceError, SourceRefusedError, SourceUrl
 
 if TYPE_CHECKING:
     from plugbay_scheduled_query.core.guard.judging import Language
@@ -225,21 +219,11 @@ def file_params(url: SourceUrl, own: OwnStore) -> dict[str, Any]:
 
 
 def _refuse_own_files(path: Path, own: OwnStore) -> None:
-    store = _store_file(own.url)
-    if store is not None and _is_same(path, store):
+    if own.file is not None and _is_same(path, own.file):
         raise SourceRefusedError("this file is Plugbay's own store: a source must be another database")
     is_inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(own.data_dir))
     if is_inside and not (own.sample is not None and _is_same(path, own.sample)):
         raise SourceRefusedError("this file is in Plugbay's data directory: keep your databases elsewhere")
-
-
-def _store_file(store_url: str) -> Path | None:
-    try:
-        parts = parse_url(store_url)
-    except SourceError:
-        return None  # not ours to judge, and no file
-    is_file = parts.scheme.partition("+")[0] == "sqlite" and parts.database not in ("", ":memory:")
-    return Path(parts.database).absolute() if is_file else None
 
 
 def _is_same(one: Path, other: Path) -> bool:

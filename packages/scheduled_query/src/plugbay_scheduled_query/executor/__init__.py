@@ -11,7 +11,7 @@ from typing import Any
 
 from plugbay import Clock, SystemClock, get_logger
 
-from plugbay_scheduled_query.core.model import Caps, Outcome, Status
+from plugbay_scheduled_query.core.model import Outcome, Status
 from plugbay_scheduled_query.core.source import SourceRefusedError, SourceUnavailableError, Target
 from plugbay_scheduled_query.dialects.contract import Report, Table
 from plugbay_scheduled_query.executor.child import Child, Conversation, Reply, RunnerGoneError
@@ -22,7 +22,7 @@ from plugbay_scheduled_query.executor.time_limit import (
     LOOK_LIMIT_S,
     TimeLimit,
 )
-from plugbay_scheduled_query.runner.protocol import FrameKind, pack_json
+from plugbay_scheduled_query.runner.protocol import Caps, FrameKind, pack_json
 
 ATTEMPTS = 3  # a runner that died while idle got nothing of the request, so another may have it
 MEMORY_BYTES = 512_000_000

@@ -1,1 +1,1 @@
-"""The child process: its `program`, the `limits` of the system, the `protocol` with its parent, its `results`."""
+"""The child process: its `program`, the system's `limits`, the `protocol` with the parent, and `results`."""

@@ -15,7 +15,6 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from plugbay_scheduled_query.core.model import Caps
 from plugbay_scheduled_query.core.source import SourceError, SourceRefusedError
 from plugbay_scheduled_query.dialects import DIALECTS, dialect_named
 from plugbay_scheduled_query.dialects.contract import Params, Session, StaleSessionError
@@ -28,6 +27,7 @@ from plugbay_scheduled_query.runner.limits import (
     restrict_process,
 )
 from plugbay_scheduled_query.runner.protocol import (
+    Caps,
     FrameKind,
     FrameReader,
     cancelled_number,

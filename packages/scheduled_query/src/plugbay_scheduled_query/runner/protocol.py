@@ -5,6 +5,7 @@ import select
 import socket
 import struct
 import time
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -27,6 +28,16 @@ class FrameKind(IntEnum):
     STARTED = 18
     ROWS = 19
     END = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """How much of a result is kept; what is cut makes it `truncated`, not a failure."""
+
+    rows: int = 10_000
+    columns: int = 1_000
+    cell_bytes: int = 65_536
+    result_bytes: int = 10_000_000
 
 
 class ProtocolError(Exception):

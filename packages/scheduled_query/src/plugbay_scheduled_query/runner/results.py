@@ -12,9 +12,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
 
-from plugbay_scheduled_query.core.model import Caps
 from plugbay_scheduled_query.dialects.contract import NESTING_LIMIT, JsonText, NumberText, Rows
-from plugbay_scheduled_query.runner.protocol import pack_rows
+from plugbay_scheduled_query.runner.protocol import Caps, pack_rows
 
 FLUSH_BYTES = 64 * 1024
 FIRST_ROWS = 8  # few, until it is known how long a row is

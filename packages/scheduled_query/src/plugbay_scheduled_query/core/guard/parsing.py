@@ -1,7 +1,7 @@
 """From tokens to a tree: a plain text that sqlglot understands, parsed within bounds.
 
 The parser never sees what the author wrote: every text is the same, quoted names are numbered, and harmless
-functions bear a prefix that no other name has.
+functions have a prefix, so that none of them means anything to it.
 """
 
 import re
@@ -35,6 +35,7 @@ _UNDERSTOOD = words("""
 """)
 _BEFORE_OPERAND = words("SELECT WHERE AND OR NOT ON WHEN THEN ELSE CASE BY HAVING IN LIKE BETWEEN DISTINCT")
 
+# Clauses of the standard's JSON functions that sqlglot does not know; none of them can do harm.
 _JSON_CALLS = words("""
     JSON_ARRAY JSON_ARRAYAGG JSON_EXISTS JSON_OBJECT JSON_OBJECTAGG JSON_QUERY JSON_TABLE JSON_VALUE
 """)
@@ -162,7 +163,7 @@ def _ends_operand(token: Token) -> bool:
 
 
 def without_json_clauses(tokens: list[Token]) -> list[Token]:
-    """The tokens without such clauses, as far as they stand right in the brackets of a JSON function."""
+    """The tokens without `NULL ON ERROR` and its like right in the brackets of a JSON function."""
     kept: list[Token] = []
     is_json = [False]
     place = 0
