@@ -6,8 +6,9 @@ from pathlib import Path
 
 from fakes import FakeClock
 from plugbay import EventBus, Store
+from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.model import Execution, Query
-from plugbay_scheduled_query.core.source import SourceProblem, Target
+from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.history import Histories, HistoryFilter

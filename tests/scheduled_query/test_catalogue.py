@@ -14,7 +14,8 @@ from plugbay.store import open_store
 from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.catalogue import LOOK_S, SCHEMA_S, Catalogue
 from plugbay_scheduled_query.catalogue.targets import SAMPLE_FILE, own_store_of
-from plugbay_scheduled_query.core.source import Source, SourceProblem, SourceUnavailableError
+from plugbay_scheduled_query.core.errors import SourceProblem, SourceUnavailableError
+from plugbay_scheduled_query.core.source import Source
 from plugbay_scheduled_query.dialects.contract import Report, Table
 from plugbay_scheduled_query.repository.sources import Origin, SourceRepository
 

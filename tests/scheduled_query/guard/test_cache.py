@@ -1,7 +1,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules, Verdict
-from plugbay_scheduled_query.dialects import VerdictCache
+from plugbay_scheduled_query.core.guard.judging import VerdictCache
 
 REJECTED = Rejection("write", "No.")
 

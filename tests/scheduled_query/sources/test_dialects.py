@@ -62,5 +62,8 @@ def test_a_runner_loads_no_parser():
     assert "sqlglot" not in modules
 
 
-def test_a_runner_that_was_asked_nothing_has_no_driver():
-    assert not loaded("import plugbay_scheduled_query.runner.program") & {*DRIVERS, "sqlite3", "sqlalchemy"}
+def test_a_runner_that_was_asked_nothing_has_loaded_little():
+    modules = loaded("import plugbay_scheduled_query.runner.program")
+    assert not modules & {*DRIVERS, "sqlite3", "sqlalchemy", "hashlib"}
+    room = "plugbay_scheduled_query.core"
+    assert {name for name in modules if name.startswith(room)} == {room, f"{room}.errors"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from plugbay_scheduled_query.core.source import parse_url
 from plugbay_scheduled_query.dialects import dialect_of, mysql, postgresql
-from plugbay_scheduled_query.dialects.mysql import account as mysql_account
+from plugbay_scheduled_query.dialects.mysql import session as mysql_session
 from plugbay_scheduled_query.dialects.postgresql import account as postgresql_account
 from plugbay_scheduled_query.dialects.unguarded import UNGUARDED
 from plugbay_scheduled_query.runner.protocol import Caps
@@ -29,7 +29,7 @@ def test_every_option_of_a_url_is_on_the_page():
 
 def test_the_statements_on_the_page_are_those_of_the_self_test():
     assert f"CREATE ROLE {postgresql_account.READER} LOGIN" in PAGE
-    for statement in mysql_account._reader_statements("shop"):
+    for statement in mysql_session._reader_statements("shop"):
         assert statement in PAGE
 
 

@@ -7,8 +7,7 @@ import pytest
 import silent_server
 import sqlalchemy as sa
 from plugbay_scheduled_query.dialects.contract import Params
-from plugbay_scheduled_query.dialects.mysql.account import grant_warnings
-from plugbay_scheduled_query.dialects.mysql.session import MysqlSession, session_settings
+from plugbay_scheduled_query.dialects.mysql.session import MysqlSession, grant_warnings, session_settings
 from plugbay_scheduled_query.runner.protocol import Caps
 from runner_kit import Asker, eventually, target
 

@@ -7,13 +7,8 @@ import psycopg
 import pytest
 import silent_server
 import sqlalchemy as sa
-from plugbay_scheduled_query.core.source import (
-    IDENTITY_SQL,
-    OwnStore,
-    SourceRefusedError,
-    SourceUnavailableError,
-    StoreIdentity,
-)
+from plugbay_scheduled_query.core.errors import SourceRefusedError, SourceUnavailableError
+from plugbay_scheduled_query.core.source import IDENTITY_SQL, OwnStore, StoreIdentity
 from plugbay_scheduled_query.dialects.contract import Params
 from plugbay_scheduled_query.dialects.postgresql.session import PostgresqlSession
 from plugbay_scheduled_query.executor import time_limit

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plugbay_scheduled_query.core.source import SourceError
+from plugbay_scheduled_query.core.errors import SourceError
 from plugbay_scheduled_query.dialects.sqlite import session as sqlite
 from plugbay_scheduled_query.runner import program
 from plugbay_scheduled_query.runner.program import Runner, Watch, describe

@@ -6,14 +6,8 @@ from typing import Any
 
 import pytest
 from plugbay_scheduled_query.catalogue.targets import dialect_of_url, resolve
-from plugbay_scheduled_query.core.source import (
-    OwnStore,
-    Source,
-    SourceError,
-    SourceRefusedError,
-    StoreIdentity,
-    Target,
-)
+from plugbay_scheduled_query.core.errors import SourceError, SourceRefusedError
+from plugbay_scheduled_query.core.source import OwnStore, Source, StoreIdentity, Target
 
 
 @pytest.fixture

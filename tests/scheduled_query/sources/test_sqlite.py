@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from plugbay_scheduled_query.core.source import SourceUnavailableError
+from plugbay_scheduled_query.core.errors import SourceUnavailableError
 from plugbay_scheduled_query.dialects.contract import Params
 from plugbay_scheduled_query.dialects.sqlite.session import SqliteSession, authorize
 from plugbay_scheduled_query.runner.protocol import Caps

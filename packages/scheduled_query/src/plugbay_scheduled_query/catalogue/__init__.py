@@ -12,14 +12,8 @@ from typing import Protocol
 from plugbay import SecretUnreadable
 
 from plugbay_scheduled_query.catalogue.targets import Host, language_of, own_store_of, resolve
-from plugbay_scheduled_query.core.source import (
-    Source,
-    SourceError,
-    SourceProblem,
-    SourceUnavailableError,
-    Target,
-    mask_url,
-)
+from plugbay_scheduled_query.core.errors import SourceError, SourceProblem, SourceUnavailableError
+from plugbay_scheduled_query.core.source import Source, Target, mask_url
 from plugbay_scheduled_query.dialects.contract import Report, Table
 from plugbay_scheduled_query.repository.sources import Origin, SourceInUse, SourceRepository, StoredSource
 

@@ -9,14 +9,8 @@ from plugbay import SecretUnreadable
 from plugbay_scheduled_query.catalogue import Catalogue, Looks, SourceView
 from plugbay_scheduled_query.catalogue.targets import resolve
 from plugbay_scheduled_query.core.draft import Refused
-from plugbay_scheduled_query.core.source import (
-    Source,
-    SourceError,
-    SourceUnavailableError,
-    Target,
-    check_name,
-    keep_secrets,
-)
+from plugbay_scheduled_query.core.errors import SourceError, SourceUnavailableError
+from plugbay_scheduled_query.core.source import Source, Target, check_name, keep_secrets
 from plugbay_scheduled_query.core.text import unwelcome_character
 from plugbay_scheduled_query.dialects.contract import Report
 from plugbay_scheduled_query.repository.sources import NameTaken, Origin, SourceRepository, StoredSource

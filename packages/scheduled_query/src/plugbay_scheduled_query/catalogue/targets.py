@@ -12,12 +12,11 @@ from typing import Protocol
 
 from plugbay import Clock, Store
 
+from plugbay_scheduled_query.core.errors import SourceError, SourceRefusedError
 from plugbay_scheduled_query.core.source import (
     IDENTITY_SQL,
     OwnStore,
     Source,
-    SourceError,
-    SourceRefusedError,
     StoreIdentity,
     Target,
     is_secret,

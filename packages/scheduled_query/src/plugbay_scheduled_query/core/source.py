@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote
 
+from plugbay_scheduled_query.core.errors import SourceError
+
 MASK = "***"
 SHORT_SECRET = 4  # characters: replaced only where it stands alone, or it would garble every word
 
@@ -30,22 +32,6 @@ _URL = re.compile(
 _REFERENCE = re.compile(r"(?P<kind>env|file):(?P<name>[^\s].*)")
 _LEADING_ELSEWHERE = {"host", "hostaddr", "port", "user", "service", "unix_socket", "dsn", "odbc_connect"}
 _SECRET_NAME = re.compile(r"pass|pwd|secret|token|api_?key", re.IGNORECASE)
-
-
-class SourceError(Exception):
-    """A source cannot answer; the message says why and is fit to be shown."""
-
-
-class SourceRefusedError(SourceError):
-    """A source must not be asked; the message says why and what to do instead."""
-
-
-class SourceUnavailableError(Exception):
-    """A source could not be looked at; the message says why, without its secrets."""
-
-
-class SourceProblem(Exception):
-    """A data source that cannot be used now, in a sentence."""
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from plugbay_scheduled_query.core.source import OwnStore, SourceError, SourceRefusedError, SourceUrl
+from plugbay_scheduled_query.core.errors import SourceError, SourceRefusedError
 
 if TYPE_CHECKING:
     from plugbay_scheduled_query.core.guard.judging import Language
+    from plugbay_scheduled_query.core.source import OwnStore, SourceUrl
 
 CANCEL_LIMIT_S = 1.0  # to reach the server with "stop that": the end of the runner is due soon after
 SCHEMA_COLUMN_LIMIT = 20_000  # of all tables together
@@ -44,7 +45,7 @@ class Dialect:
     driver: str = ""
     """The module that may be missing; nothing where every Python has it."""
 
-    params: Callable[[SourceUrl, OwnStore], dict[str, Any]]
+    params: Callable[["SourceUrl", "OwnStore"], dict[str, Any]]
     """What its session is opened with, from a URL whose references are looked up."""
 
     language: Callable[[str], "Language"]
@@ -185,7 +186,7 @@ def group_columns(rows: Iterable[Sequence[str]]) -> list[Table]:
     return [Table(schema, table, found) for (schema, table), found in columns.items()]
 
 
-def server_params(url: SourceUrl, database: str, known: Collection[str]) -> dict[str, Any]:
+def server_params(url: "SourceUrl", database: str, known: Collection[str]) -> dict[str, Any]:
     """What a driver connects with: the URL's parts and known options; `database` is the driver's word."""
     parts: dict[str, Any] = {
         "host": url.host,
@@ -205,7 +206,7 @@ def _checked(options: Iterable[tuple[str, str]], known: Collection[str]) -> dict
     return {name: value for name, value in options if name in known}
 
 
-def file_params(url: SourceUrl, own: OwnStore) -> dict[str, Any]:
+def file_params(url: "SourceUrl", own: "OwnStore") -> dict[str, Any]:
     """The path of a database that is a file, and not one of the product's own."""
     if url.host or url.username or url.options:
         raise SourceError(
@@ -218,7 +219,7 @@ def file_params(url: SourceUrl, own: OwnStore) -> dict[str, Any]:
     return {"path": str(path)}
 
 
-def _refuse_own_files(path: Path, own: OwnStore) -> None:
+def _refuse_own_files(path: Path, own: "OwnStore") -> None:
     if own.file is not None and _is_same(path, own.file):
         raise SourceRefusedError("this file is Plugbay's own store: a source must be another database")
     is_inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(own.data_dir))

@@ -11,8 +11,9 @@ from typing import Any
 
 from plugbay import Clock, SystemClock, get_logger
 
+from plugbay_scheduled_query.core.errors import SourceRefusedError, SourceUnavailableError
 from plugbay_scheduled_query.core.model import Outcome, Status
-from plugbay_scheduled_query.core.source import SourceRefusedError, SourceUnavailableError, Target
+from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.dialects.contract import Report, Table
 from plugbay_scheduled_query.executor.child import Child, Conversation, Reply, RunnerGoneError
 from plugbay_scheduled_query.executor.pool import Pool, PoolClosedError, RunnerState

@@ -15,7 +15,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from plugbay_scheduled_query.core.source import SourceError, SourceRefusedError
+from plugbay_scheduled_query.core.errors import SourceError, SourceRefusedError
 from plugbay_scheduled_query.dialects import DIALECTS, dialect_named
 from plugbay_scheduled_query.dialects.contract import Params, Session, StaleSessionError
 from plugbay_scheduled_query.runner.limits import (

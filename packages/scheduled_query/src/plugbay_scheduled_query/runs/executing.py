@@ -7,11 +7,12 @@ from typing import Protocol
 
 from plugbay import Clock, get_logger
 
+from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.metric import gauge_value, snapshot
 from plugbay_scheduled_query.core.model import Outcome, Result, Status, Trigger
 from plugbay_scheduled_query.core.results import iter_rows, preview
-from plugbay_scheduled_query.core.source import SourceProblem, Target
+from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.dialects import check
 from plugbay_scheduled_query.executor import Statement
 from plugbay_scheduled_query.executor.time_limit import chosen_limit_s

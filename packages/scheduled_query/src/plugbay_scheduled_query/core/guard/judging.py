@@ -1,10 +1,13 @@
 """Judge a text: the steps of the guard in order, and what they must know of its database."""
 
+import hashlib
 import re
 import unicodedata
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 from typing import TypeAlias
 
 from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules, Verdict
@@ -66,6 +69,32 @@ def judge(sql: str, language: Language, rules: Rules) -> Verdict:
         or _reject_texts(sql, language)
         or _judge_readings(sql, language, rules)
     )
+
+
+class VerdictCache:
+    """At most so many verdicts, the least used forgotten first; of the texts it keeps only digests."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._verdicts: OrderedDict[tuple[bytes, str, Rules], Verdict] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, sql: str, language: str, rules: Rules, judge: Callable[[], Verdict]) -> Verdict:
+        """The verdict from memory, or a new one."""
+        key = (hashlib.sha256(sql.encode("utf-8", "surrogatepass")).digest(), language, rules)
+        with self._lock:
+            if (known := self._verdicts.get(key)) is not None:
+                self._verdicts.move_to_end(key)
+                return known
+        verdict = judge()
+        with self._lock:
+            self._verdicts[key] = verdict
+            while len(self._verdicts) > self._capacity:
+                self._verdicts.popitem(last=False)
+        return verdict
+
+    def __len__(self) -> int:
+        return len(self._verdicts)
 
 
 def reject_characters(sql: str, max_length: int) -> Rejection | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 
-from plugbay_scheduled_query.core.source import SourceError
+from plugbay_scheduled_query.core.errors import SourceError
 from plugbay_scheduled_query.dialects.contract import (
     NESTING_LIMIT,
     SCHEMA_COLUMN_LIMIT,

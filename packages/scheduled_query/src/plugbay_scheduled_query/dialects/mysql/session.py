@@ -1,8 +1,12 @@
-"""MariaDB and MySQL: one statement in a read-only transaction, stopped from a second connection."""
+"""MariaDB and MySQL: one statement in a read-only transaction, stopped from a second connection.
+
+Below the session: what its account can do, and its values.
+"""
 
 import contextlib
 import re
 import struct
+from collections.abc import Iterable
 from typing import Any
 
 import pymysql
@@ -10,7 +14,7 @@ from pymysql.constants import CLIENT, FIELD_TYPE
 from pymysql.converters import conversions
 from pymysql.cursors import SSCursor
 
-from plugbay_scheduled_query.core.source import SourceError
+from plugbay_scheduled_query.core.errors import SourceError
 from plugbay_scheduled_query.dialects.contract import (
     CANCEL_LIMIT_S,
     SCHEMA_COLUMN_LIMIT,
@@ -25,14 +29,33 @@ from plugbay_scheduled_query.dialects.contract import (
     group_columns,
     iso_text,
 )
-from plugbay_scheduled_query.dialects.mysql.account import TABLES_SQL, test_account
 
 COM_STMT_PREPARE = 0x16
 COM_STMT_CLOSE = 0x19
 COM_RESET_CONNECTION = 0x1F
 TIMEOUT_ERRORS = {1969, 3024}  # MariaDB's max_statement_time, MySQL's max_execution_time
 
+TABLES_SQL = """
+    SELECT table_schema, table_name, column_name, column_type FROM information_schema.columns
+    WHERE table_schema NOT IN ('information_schema', 'performance_schema', 'mysql', 'sys')
+    ORDER BY table_schema, table_name, ordinal_position LIMIT %s
+"""
+
+HARMLESS_RIGHTS = {
+    "USAGE",
+    "SELECT",
+    "SHOW DATABASES",
+    "SHOW VIEW",
+    "PROCESS",
+    "REPLICATION CLIENT",
+    "BINLOG MONITOR",
+}
+
+READER = "plugbay_reader"
+
 _SHOW = re.compile(r"\s*SHOW\b", re.IGNORECASE)  # some of these are counted as 0
+_GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>.+?) TO ", re.IGNORECASE)
+_COLUMN_LIST = re.compile(r"\([^)]*\)")
 
 _GEOMETRIES = (
     "POINT",
@@ -172,6 +195,41 @@ def _abandon(cursor: Any) -> None:
     if result is not None:
         result.unbuffered_active = False
     cursor.connection = None
+
+
+def test_account(connection: Any) -> Report:
+    """The account's rights beyond reading, in plain words."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT VERSION(), DATABASE()")
+        version, database = cursor.fetchone()
+        cursor.execute("SHOW GRANTS")
+        warnings = grant_warnings(row[0] for row in cursor.fetchall())
+    server = f"MariaDB {version}" if "MariaDB" in version else f"MySQL {version}"
+    return Report(server, warnings, _reader_statements(database) if warnings else ())
+
+
+def grant_warnings(grants: Iterable[str]) -> list[str]:
+    """One sentence for each grant that allows more than reading."""
+    found = []
+    for grant in grants:
+        if match := _GRANT.match(grant):
+            rights = {right.strip().upper() for right in _COLUMN_LIST.sub("", match["rights"]).split(",")}
+            if extra := sorted(rights - HARMLESS_RIGHTS):
+                found.append(_sentence(extra, match["place"]))
+    return found
+
+
+def _sentence(rights: list[str], place: str) -> str:
+    shown = ", ".join(rights[:5]) + (", …" if len(rights) > 5 else "")
+    return f"this account can write ({shown} on {place}): use a SELECT-only account"
+
+
+def _reader_statements(database: str | None) -> list[str]:
+    place = "`" + (database or "your_database").replace("`", "``") + "`"
+    return [
+        f"CREATE USER '{READER}'@'%' IDENTIFIED BY '…';",
+        f"GRANT SELECT, SHOW VIEW ON {place}.* TO '{READER}'@'%';",
+    ]
 
 
 def _integer(raw: bytes) -> int:

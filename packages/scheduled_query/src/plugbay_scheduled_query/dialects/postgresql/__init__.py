@@ -2,18 +2,18 @@
 
 from typing import TYPE_CHECKING, Any
 
-from plugbay_scheduled_query.core.source import OwnStore, SourceUrl
 from plugbay_scheduled_query.dialects.contract import Dialect, Params, Session, server_params
 
 if TYPE_CHECKING:
     from plugbay_scheduled_query.core.guard.judging import Language
+    from plugbay_scheduled_query.core.source import OwnStore, SourceUrl
 
 _PLACE = ("host", "hostaddr", "port", "user", "password", "dbname", "options", "target_session_attrs")
 _TLS = ("sslmode", "sslcert", "sslkey", "sslpassword", "sslrootcert", "sslcrl", "sslnegotiation", "sslsni")
 URL_OPTIONS = {*_PLACE, *_TLS, "channel_binding", "gssencmode", "krbsrvname", "require_auth"}
 
 
-def _params(url: SourceUrl, own: OwnStore) -> dict[str, Any]:
+def _params(url: "SourceUrl", own: "OwnStore") -> dict[str, Any]:
     params: dict[str, Any] = {"connect": server_params(url, "dbname", URL_OPTIONS)}
     if own.identity is not None:
         params["store"] = own.identity.as_dict()

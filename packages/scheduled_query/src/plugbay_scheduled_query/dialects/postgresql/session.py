@@ -12,7 +12,7 @@ from psycopg import generators, pq
 from psycopg.adapt import AdaptersMap, Loader, Transformer
 from psycopg.rows import tuple_row
 
-from plugbay_scheduled_query.core.source import SourceError
+from plugbay_scheduled_query.core.errors import SourceError
 from plugbay_scheduled_query.dialects.contract import (
     CANCEL_LIMIT_S,
     SCHEMA_COLUMN_LIMIT,

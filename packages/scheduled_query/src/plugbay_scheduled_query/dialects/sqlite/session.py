@@ -6,8 +6,7 @@ import stat
 import time
 from pathlib import Path
 
-from plugbay_scheduled_query.core.guard.lexis import words
-from plugbay_scheduled_query.core.source import SourceError
+from plugbay_scheduled_query.core.errors import SourceError
 from plugbay_scheduled_query.dialects.contract import (
     SCHEMA_COLUMN_LIMIT,
     Params,
@@ -29,16 +28,17 @@ UNFINISHED = "a crash left this file in the middle of a change: open it once wit
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
 _DENIED_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "sqlite_log"}
 # PRAGMAs that only tell, with a table, an index or nothing as argument; the guard goes by the same lists.
-TELLING_PRAGMAS = words("""
-    collation_list compile_options foreign_key_check foreign_key_list function_list index_info index_list
-    index_xinfo integrity_check module_list pragma_list quick_check table_info table_list table_xinfo
-""")
+TELLING_PRAGMAS = {
+    "collation_list", "compile_options", "foreign_key_check", "foreign_key_list", "function_list",
+    "index_info", "index_list", "index_xinfo", "integrity_check", "module_list", "pragma_list",
+    "quick_check", "table_info", "table_list", "table_xinfo",
+}  # fmt: skip
 # PRAGMAs that tell about the file when they have no argument; some change it when they have one.
 # FTS asks for data_version and page_size on its own.
-BARE_PRAGMAS = words("""
-    application_id data_version encoding freelist_count journal_mode page_count page_size schema_version
-    user_version
-""")
+BARE_PRAGMAS = {
+    "application_id", "data_version", "encoding", "freelist_count", "journal_mode", "page_count",
+    "page_size", "schema_version", "user_version",
+}  # fmt: skip
 _RTREE_PARTS = ("_node", "_rowid", "_parent")
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from plugbay_scheduled_query.core.source import OwnStore, SourceUrl
 from plugbay_scheduled_query.dialects.contract import Dialect, Params, Session
 
 if TYPE_CHECKING:
     from plugbay_scheduled_query.core.guard.judging import Language
+    from plugbay_scheduled_query.core.source import OwnStore, SourceUrl
 
 
-def _params(url: SourceUrl, own: OwnStore) -> dict[str, Any]:
+def _params(url: "SourceUrl", own: "OwnStore") -> dict[str, Any]:
     return {
         "scheme": url.scheme,
         "username": url.username,

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import URL, Engine, create_engine, inspect
 from sqlalchemy.pool import NullPool
 
-from plugbay_scheduled_query.core.source import SourceError
+from plugbay_scheduled_query.core.errors import SourceError
 from plugbay_scheduled_query.dialects.contract import (
     SCHEMA_COLUMN_LIMIT,
     Params,

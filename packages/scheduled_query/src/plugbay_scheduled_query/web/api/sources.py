@@ -10,7 +10,7 @@ from plugbay_scheduled_query.catalogue import Schema, SourceView
 from plugbay_scheduled_query.catalogue.editing import SavedSource, SourceLocked, Tested, UnknownSource
 from plugbay_scheduled_query.core.capacity import Capacity
 from plugbay_scheduled_query.core.draft import Refused
-from plugbay_scheduled_query.core.source import SourceProblem
+from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.text import format_utc
 from plugbay_scheduled_query.repository.sources import SourceInUse
 from plugbay_scheduled_query.web.api.requests import (

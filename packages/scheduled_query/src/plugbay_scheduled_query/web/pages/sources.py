@@ -10,7 +10,7 @@ from plugbay import FlashMessage, require_role
 from plugbay_scheduled_query.catalogue import SourceView
 from plugbay_scheduled_query.catalogue.editing import SavedSource, SourceLocked, Tested, UnknownSource
 from plugbay_scheduled_query.core.draft import Refused
-from plugbay_scheduled_query.core.source import SourceProblem
+from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.repository.sources import SourceInUse
 from plugbay_scheduled_query.web.pages.site import HOME, PREFIX, Site, Typed, number
 
