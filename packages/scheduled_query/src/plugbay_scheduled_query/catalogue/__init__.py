@@ -140,10 +140,6 @@ class Catalogue:
             del self._schemas[key]
 
 
-def _reason(error: Exception) -> str:
-    return UNREADABLE if isinstance(error, SecretUnreadable) else str(error)
-
-
 def adopt_setting(
     sources: SourceRepository, wanted: Sequence[Source], dialect_of: Callable[[Source], str]
 ) -> None:
@@ -181,3 +177,7 @@ def _let_go(sources: SourceRepository, stored: StoredSource) -> None:
         sources.delete(stored.id)
     except SourceInUse:
         sources.forget_url(stored)
+
+
+def _reason(error: Exception) -> str:
+    return UNREADABLE if isinstance(error, SecretUnreadable) else str(error)

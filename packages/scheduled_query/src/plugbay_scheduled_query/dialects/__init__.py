@@ -1,4 +1,4 @@
-"""The databases that can be asked, one folder each: a folder and a line in `DIALECTS` make a new one.
+"""The databases that can be asked, one folder each: a new one is a folder, imported and listed here.
 
 Each folder's `__init__` fills in the record (`contract.Dialect`); a runner loads only the driver of the
 dialect that it serves, and the parser is loaded with the first verdict.
