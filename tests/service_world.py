@@ -6,14 +6,15 @@ from pathlib import Path
 
 from fakes import FakeClock
 from plugbay import EventBus, Store
+from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.model import Execution, Query
 from plugbay_scheduled_query.core.source import Target
-from plugbay_scheduled_query.executor.executor import Executor
+from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.history import Histories, HistoryFilter
 from plugbay_scheduled_query.repository.recording import Recording
 from plugbay_scheduled_query.runs.claiming import OWNER
-from plugbay_scheduled_query.runs.executing import Executing, SourceProblem
+from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
 from plugbay_scheduled_query.runs.service import JOB, TASK, Service
 from plugbay_scheduled_query.runs.telling import Reports

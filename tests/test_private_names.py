@@ -18,6 +18,9 @@ import pytest
 PACKAGES = Path(__file__).parents[1] / "packages"
 HOST = "plugbay/src/plugbay"
 GUARD, ROUTES, SERVER = f"{HOST}/auth/guard.py", f"{HOST}/plugins/routes.py", f"{HOST}/server.py"
+SERVICE = "scheduled_query/src/plugbay_scheduled_query"
+MYSQL, PARSING = f"{SERVICE}/dialects/mysql/session.py", f"{SERVICE}/core/guard/parsing.py"
+PYMYSQL = "pymysql.connections"
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,16 @@ PRIVATE_NAMES = [
         f"{HOST}/store/migrating.py",
         named("alembic.script:ScriptDirectory._upgrade_revs"),
     ),
+    PrivateName("pymysql", "._execute_command(", MYSQL, named(f"{PYMYSQL}:Connection._execute_command")),
+    PrivateName("pymysql", "._force_close(", MYSQL, named(f"{PYMYSQL}:Connection._force_close")),
+    PrivateName("pymysql", "._read_ok_packet(", MYSQL, named(f"{PYMYSQL}:Connection._read_ok_packet")),
+    PrivateName("pymysql", "._read_packet(", MYSQL, named(f"{PYMYSQL}:Connection._read_packet")),
+    PrivateName("pymysql", "._read_timeout = None", MYSQL, says(PYMYSQL, "settimeout(self._read_timeout)")),
+    PrivateName("pymysql", ".unbuffered_active", MYSQL, says(PYMYSQL, "self.unbuffered_active = True")),
+    PrivateName("pymysql", "cursor._result", MYSQL, says("pymysql.cursors", "self._result = ")),
+    PrivateName("sqlglot", "def _advance(", PARSING, named("sqlglot.parser:Parser._advance")),
+    PrivateName("sqlglot", "dialect.parser_class", PARSING, named("sqlglot:Dialect.parser_class")),
+    PrivateName("sqlglot", "parser import logger", PARSING, named("sqlglot.parser:logger")),
 ]
 
 
@@ -148,3 +161,15 @@ def test_every_package_that_needs_the_library_bounds_its_version_from_above(dist
     ]
     assert needs
     assert [need for need in needs if "<" not in need and "==" not in need] == []
+
+
+UNDERSCORED = re.compile(r"(?<!self)(?<!cls)(?<!super\(\))\._[a-z]\w*")
+DOCUMENTED = {"._exit", "._make", "._mapping", "._replace"}  # in spite of the underscore
+
+
+def test_the_service_uses_no_other_private_name_of_a_library():
+    listed = {found for name in PRIVATE_NAMES for found in UNDERSCORED.findall(name.said)}
+    for path in sorted((PACKAGES / SERVICE).rglob("*.py")):
+        text = path.read_text()
+        own = set(re.findall(r"(?:self|cls)(\._[a-z]\w*)", text))  # classes of one file may know each other
+        assert set(UNDERSCORED.findall(text)) <= listed | DOCUMENTED | own, path.name

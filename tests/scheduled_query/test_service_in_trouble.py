@@ -9,8 +9,7 @@ import sqlalchemy as sa
 from own_thread import in_own_thread
 from plugbay.errors import StoreFull
 from plugbay_scheduled_query import tables
-from plugbay_scheduled_query.core.model import MetricConfig, Result
-from plugbay_scheduled_query.executor.executor import Outcome
+from plugbay_scheduled_query.core.model import MetricConfig, Outcome, Result, Status
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.runs.executing import Answer, finish
@@ -265,7 +264,7 @@ def test_cancel_of_what_waits_is_recorded_once_and_at_once(world, add_query, mak
 
 def test_without_a_gauge_only_the_beginning_of_a_result_is_read(claims, add_query, clock):
     rows = ",".join(['["x"]'] * 60 + ["[7]"])
-    answer = Answer(Outcome("success", ("n",), f"[{rows}]", 61))
+    answer = Answer(Outcome(Status.SUCCESS, ("n",), f"[{rows}]", 61))
     plain, _ = claims.start_now(add_query("plain").id, "ada")
     fed, _ = claims.start_now(add_query("fed", monitor_metric_config=MetricConfig("n", {})).id, "ada")
     assert finish(plain, answer, clock.now(), 1).metric_value is None

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from plugbay_scheduled_query.catalogue.own_store import SAMPLE_FILE
+from plugbay_scheduled_query.catalogue.targets import SAMPLE_FILE
 from plugbay_scheduled_query.core.source import Source
 from plugbay_scheduled_query.queries.editing import Saved
 from plugbay_scheduled_query.repository.sources import Origin

@@ -105,6 +105,19 @@ class Run:
     lease_until: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came back of a run; `result_json` is an array of rows, each an array in the order of `columns`."""
+
+    status: Status
+    columns: tuple[str, ...] = ()
+    result_json: str | None = None
+    row_count: int = 0
+    truncated: bool = False
+    duration_ms: int = 0
+    error: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """Columns and rows, the rows as the JSON text in which they are stored."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from plugbay_scheduled_query.core.draft import Refused
-from plugbay_scheduled_query.executor.executor import Outcome
+from plugbay_scheduled_query.core.model import Outcome
 from plugbay_scheduled_query.queries.editing import QueryEditing
 from plugbay_scheduled_query.runs.executing import Executing
 

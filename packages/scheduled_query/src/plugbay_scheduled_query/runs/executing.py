@@ -7,13 +7,15 @@ from typing import Protocol
 
 from plugbay import Clock, get_logger
 
+from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.metric import gauge_value, snapshot
-from plugbay_scheduled_query.core.model import Result, Status, Trigger
+from plugbay_scheduled_query.core.model import Outcome, Result, Status, Trigger
 from plugbay_scheduled_query.core.results import iter_rows, preview
 from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.dialects import check
-from plugbay_scheduled_query.executor.executor import Outcome, RunRequest
+from plugbay_scheduled_query.executor import Statement
+from plugbay_scheduled_query.executor.time_limit import chosen_limit_s
 from plugbay_scheduled_query.repository.claims import ClaimedRun
 from plugbay_scheduled_query.repository.recording import Finished
 from plugbay_scheduled_query.settings import Settings
@@ -21,10 +23,6 @@ from plugbay_scheduled_query.settings import Settings
 REJECTED = "rejected: "
 
 log = get_logger(__name__)
-
-
-class SourceProblem(Exception):
-    """A data source that cannot be used now, in a sentence."""
 
 
 class Targets(Protocol):
@@ -36,7 +34,7 @@ class Targets(Protocol):
 class Runs(Protocol):
     """Runs SQL somewhere safe."""
 
-    def run(self, request: RunRequest) -> Outcome: ...
+    def run(self, statement: Statement) -> Outcome: ...
 
 
 @dataclass(frozen=True)
@@ -84,21 +82,20 @@ class Executing:
         try:
             target = self._targets.target(source_id)
         except SourceProblem as problem:
-            return Answer(Outcome("failed", error=str(problem)))
+            return Answer(Outcome(Status.FAILED, error=str(problem)))
         verdict = check(sql, target.language, settings.rules)
         if isinstance(verdict, Rejection):
-            return Answer(Outcome("failed", error=f"{REJECTED}{verdict.reason}"), verdict)
-        seconds = min(timeout or settings.query_timeout, settings.query_timeout_max)
-        request = RunRequest(run_id, target, sql, seconds, settings.caps, stopped_by=stopped_by)
-        return Answer(self._executor.run(request))
+            return Answer(Outcome(Status.FAILED, error=f"{REJECTED}{verdict.reason}"), verdict)
+        limit_s = chosen_limit_s(timeout, settings.query_timeout, settings.query_timeout_max)
+        statement = Statement(run_id, target, sql, limit_s, settings.caps, stopped_by=stopped_by)
+        return Answer(self._executor.run(statement))
 
 
 def finish(claimed: ClaimedRun, answer: Answer, executed_at: datetime, duration_ms: int) -> Finished:
     """What is to be kept of a run: its status, its result, the number for its gauge."""
     outcome = answer.outcome
-    status = {"success": Status.SUCCESS, "timeout": Status.TIMEOUT}.get(outcome.status, Status.FAILED)
     result, shown, value = None, None, None
-    if outcome.status == "success" and outcome.result_json is not None:
+    if outcome.status is Status.SUCCESS and outcome.result_json is not None:
         result = Result(
             columns=outcome.columns,
             text=outcome.result_json,
@@ -113,7 +110,7 @@ def finish(claimed: ClaimedRun, answer: Answer, executed_at: datetime, duration_
         claimed=claimed,
         executed_at=executed_at,
         duration_ms=duration_ms,
-        status=status,
+        status=outcome.status,
         error=outcome.error,
         result=result,
         preview=shown,

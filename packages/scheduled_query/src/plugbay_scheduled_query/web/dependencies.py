@@ -10,9 +10,9 @@ from anyio.to_thread import run_sync
 from fastapi import Depends, Request
 from plugbay import Clock, EventBus, Plugbay
 
+from plugbay_scheduled_query.catalogue import Catalogue
 from plugbay_scheduled_query.catalogue.editing import SourceEditing
-from plugbay_scheduled_query.catalogue.sources import Catalogue
-from plugbay_scheduled_query.executor.executor import Executor
+from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.queries.capacity import Capacities
 from plugbay_scheduled_query.queries.editing import QueryEditing

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, HTTPException, Query, Response
 from plugbay import CurrentUser, require_role
 
+from plugbay_scheduled_query.catalogue import Schema, SourceView
 from plugbay_scheduled_query.catalogue.editing import SavedSource, SourceLocked, Tested, UnknownSource
-from plugbay_scheduled_query.catalogue.sources import Schema, SourceView
 from plugbay_scheduled_query.core.capacity import Capacity
 from plugbay_scheduled_query.core.draft import Refused
+from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.text import format_utc
 from plugbay_scheduled_query.repository.sources import SourceInUse
-from plugbay_scheduled_query.runs.executing import SourceProblem
 from plugbay_scheduled_query.web.api.json_text import json_response
 from plugbay_scheduled_query.web.api.requests import (
     NO_SOURCE,

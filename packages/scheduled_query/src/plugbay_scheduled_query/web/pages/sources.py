@@ -8,11 +8,11 @@ from fastapi.responses import Response
 from plugbay import FlashMessage
 from plugbay.web import Typed, row_id
 
+from plugbay_scheduled_query.catalogue import SourceView
 from plugbay_scheduled_query.catalogue.editing import SavedSource, SourceLocked, Tested, UnknownSource
-from plugbay_scheduled_query.catalogue.sources import SourceView
 from plugbay_scheduled_query.core.draft import Refused
+from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.repository.sources import SourceInUse
-from plugbay_scheduled_query.runs.executing import SourceProblem
 from plugbay_scheduled_query.web.pages.site import ADMIN, HOME, NO_SOURCE, PREFIX, REFUSED, CurrentSite, Site
 
 SOURCES = f"{PREFIX}/sources"

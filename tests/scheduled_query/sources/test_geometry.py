@@ -1,7 +1,7 @@
 import struct
 
 import pytest
-from plugbay_scheduled_query.dialects.mysql.geometry import geometry_text
+from plugbay_scheduled_query.dialects.mysql.session import geometry_text
 
 
 def geometry(kind: int, body: bytes, srid: int = 0) -> bytes:

@@ -1,8 +1,8 @@
 from typing import Any
 
 import pytest
-from plugbay_scheduled_query.catalogue.setting import check_name, sources_from_settings
-from plugbay_scheduled_query.core.source import Source, SourceError
+from plugbay_scheduled_query.core.errors import SourceError
+from plugbay_scheduled_query.core.source import Source, check_name, sources_from_settings
 
 
 def test_the_settings_name_sources_and_their_urls():
