@@ -33,14 +33,11 @@ json_error_position json_extract json_group_array json_group_object json_insert 
 json_pretty json_quote json_remove json_replace json_set json_tree json_type json_valid jsonb jsonb_array
 jsonb_array_insert jsonb_each jsonb_extract jsonb_group_array jsonb_group_object jsonb_insert jsonb_object
 jsonb_patch jsonb_remove jsonb_replace jsonb_set jsonb_tree julianday last_insert_rowid like likelihood
-likely matchinfo median offsets percentile pragma_collation_list pragma_compile_options
-pragma_foreign_key_check pragma_foreign_key_list pragma_freelist_count pragma_function_list
-pragma_index_info pragma_index_list pragma_index_xinfo pragma_integrity_check pragma_module_list
-pragma_page_count pragma_page_size pragma_pragma_list pragma_quick_check pragma_schema_version
-pragma_table_info pragma_table_list pragma_table_xinfo pragma_user_version printf quote random randomblob
-regexp rtreecheck rtreedepth rtreenode sinh snippet soundex sqlite_compileoption_get
-sqlite_compileoption_used sqlite_offset sqlite_source_id sqlite_version strftime subtype tanh time
-timediff total total_changes trunc typeof unhex unicode unistr unistr_quote unixepoch unlikely zeroblob
+likely matchinfo median offsets percentile pragma_freelist_count pragma_page_count pragma_page_size
+pragma_schema_version pragma_user_version printf quote random randomblob regexp rtreecheck rtreedepth
+rtreenode sinh snippet soundex sqlite_compileoption_get sqlite_compileoption_used sqlite_offset
+sqlite_source_id sqlite_version strftime subtype tanh time timediff total total_changes trunc typeof unhex
+unicode unistr unistr_quote unixepoch unlikely zeroblob
 """
 
 DANGEROUS = {
@@ -55,7 +52,9 @@ DANGEROUS = {
     "it reaches into the running process": "uri_* remember wholenumber icu_load_collation spellfix1*",
 }
 
-FUNCTIONS = functions(STANDARD + HARMLESS, DANGEROUS)
+# a PRAGMA that only tells can be asked as a table, too
+_TELLING = " ".join(f"pragma_{name}" for name in TELLING_PRAGMAS)
+FUNCTIONS = functions(STANDARD + HARMLESS + _TELLING, DANGEROUS)
 
 _LEXIS = lexis(
     strings=[f"[xX]?{PLAIN_STRING}"],
