@@ -11,8 +11,9 @@ from typing import Any
 import psutil
 from plugbay_scheduled_query.catalogue.own_store import OwnPlaces
 from plugbay_scheduled_query.catalogue.resolving import resolve
+from plugbay_scheduled_query.core.model import Outcome
 from plugbay_scheduled_query.core.source import Source, Target
-from plugbay_scheduled_query.executor.executor import Executor, Outcome, RunRequest
+from plugbay_scheduled_query.executor.executor import Executor, RunRequest
 from plugbay_scheduled_query.runner.results import Caps
 
 PATIENCE_S = 60.0  # far more than anything needs, on a machine that does much else

@@ -66,7 +66,7 @@ def test_runs_that_are_cancelled_at_random_end_and_leave_the_pool_whole(tmp_path
     started = [asker.start(place, endless, timeout_s=600, run_id=number) for number in range(12)]
     for number in random.Random(2).sample(range(12), 12):
         eventually(lambda number=number: executor.cancel(number, "ann"))
-    assert [run.outcome().status for run in started] == ["cancelled"] * 12
+    assert [run.outcome().error for run in started] == ["cancelled by ann"] * 12
     eventually(lambda: not any(runner.is_busy for runner in executor.runners()))
     assert asker.value(place, "SELECT 1") == 1
     executor.close()

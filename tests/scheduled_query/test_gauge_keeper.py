@@ -26,7 +26,7 @@ def publish(claims, recording, finished, clock, add_query):
 
     def admission(query, value: float) -> None:
         claimed, _ = claims.start_now(query.id, "ada")
-        recording.record([finished(claimed, metric_value=value)], clock.now(), Keeping())
+        recording.record([finished(claimed, value=value)], clock.now(), Keeping())
 
     make.admission = admission
     return make

@@ -2,9 +2,9 @@
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from plugbay_scheduled_query.core.model import Result
 from plugbay_scheduled_query.repository import overview
 from scheduled_query.api.conftest import Service
 from scheduled_query.pages.reading import live, read
@@ -20,8 +20,8 @@ def service(service_on_both: Service) -> Service:
     return service_on_both
 
 
-def result(*rows: list, columns: tuple[str, ...] = ("n",)) -> Result:
-    return Result(columns=columns, text=json.dumps(rows), row_count=len(rows))
+def result(*rows: list, columns: tuple[str, ...] = ("n",)) -> dict[str, Any]:
+    return {"columns": columns, "result_json": json.dumps(rows), "row_count": len(rows)}
 
 
 def executions(service: Service, query_id: int) -> list[dict]:
@@ -309,7 +309,7 @@ def test_a_widget_shows_its_result_by_its_render_type(
 def test_a_counter_shows_a_formatted_number_and_its_trend(service: Service):
     made = service.create(render_type="counter")
     for value in (1000, 1284):
-        service.record(made["id"], result=result([value]), metric_value=float(value))
+        service.record(made["id"], result=result([value]), value=float(value))
     page = read(service.viewer.get("/scheduled_query/results-widgets", params={"search": made["name"]}).text)
     assert "1,284" in page.first("article").text
     assert "+28.4 %" in page.first("article").text

@@ -56,7 +56,7 @@ def test_more_runners_come_on_demand_and_never_more_than_allowed(make: Callable[
     assert len(asker.executor.runners()) == 3
     for number in range(5):
         eventually(lambda number=number: asker.executor.cancel(number, "ann"))  # once its thread is there
-    assert [run.outcome().status for run in started] == ["cancelled"] * 5
+    assert [run.outcome().error for run in started] == ["cancelled by ann"] * 5
 
 
 def test_a_run_that_waits_for_a_runner_gets_the_next_one(make: Callable[..., Asker], sqlite_url: str):
@@ -64,7 +64,7 @@ def test_a_run_that_waits_for_a_runner_gets_the_next_one(make: Callable[..., Ask
     first, _ = start_endless(asker, sqlite_url, run_id="first")
     second = asker.start(sqlite_url, "SELECT 2")
     asker.executor.cancel("first", "ann")
-    assert first.outcome().status == "cancelled"
+    assert first.outcome().error == "cancelled by ann"
     assert second.outcome().result_json == "[[2]]"
 
 
@@ -241,7 +241,7 @@ def test_runners_that_nobody_needs_are_let_go_but_for_those_ahead(
     eventually(lambda: len(busy(asker)) == 4)
     for number in range(4):
         asker.executor.cancel(number, "ann")
-    assert {run.outcome().status for run in started} == {"cancelled"}
+    assert {run.outcome().error for run in started} == {"cancelled by ann"}
     eventually(lambda: len(asker.executor.runners()) == 2)
 
 

@@ -184,7 +184,7 @@ def test_a_running_query_is_cancelled_at_once(asker: Asker, sqlite_url: str):
     eventually(lambda: any(runner.is_busy for runner in asker.executor.runners()))
     assert asker.executor.cancel("endless", "ann")
     outcome = running.outcome()
-    assert (outcome.status, outcome.error) == ("cancelled", "cancelled by ann")
+    assert (outcome.status, outcome.error) == ("failed", "cancelled by ann")
 
 
 def test_a_long_value_is_cut_and_a_longer_one_refused(asker: Asker, sqlite_url: str):

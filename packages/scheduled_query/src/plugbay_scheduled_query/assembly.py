@@ -8,6 +8,7 @@ from plugbay import Plugbay
 
 from plugbay_scheduled_query.catalogue.editing import SourceEditing
 from plugbay_scheduled_query.catalogue.sources import Catalogue
+from plugbay_scheduled_query.core.model import Execution, Outcome, Run
 from plugbay_scheduled_query.executor.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
@@ -20,14 +21,14 @@ from plugbay_scheduled_query.repository.gauges import Samples
 from plugbay_scheduled_query.repository.history import Histories, HistoryReader
 from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.pruning import Housekeeping
-from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
+from plugbay_scheduled_query.repository.recording import Recording
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.repository.summaries import Summaries
+from plugbay_scheduled_query.repository.takeover import Ownership
 from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
-from plugbay_scheduled_query.runs.run_now import Running
 from plugbay_scheduled_query.runs.service import JOB, TASK, Service
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
 from plugbay_scheduled_query.settings import Settings
@@ -116,7 +117,6 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     """Builds the service from the host's store, clock and events."""
     store, clock = host.store, host.clock
     node = Node(host.data_dir)
-    claims = Claims(store, clock, node.id)
     executor = Executor(_runners(settings()), clock=clock)
     sources = SourceRepository(store, host.secrets, clock)
     catalogue = Catalogue(sources, executor, host)
@@ -125,27 +125,29 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     notifications = Notifications(settings, lambda: engine.submit(OWNER, NOTIFY, priority=BEHIND))
     executing = Executing(clock, catalogue, executor, settings)
 
-    def after(finished: Finished, recorded: Recorded) -> None:
-        if recorded.is_dropped:
-            return
-        if finished.claimed.metric:
-            gauges.refresh(finished.claimed.run.query_id)
-        reports.tell(finished, recorded)
-        notifications.announce(finished)
+    definitions, histories = Definitions(store, clock), Histories(store)
+
+    def tell(run: Run, outcome: Outcome, execution: Execution) -> None:
+        if run.metric:
+            gauges.refresh(run.query_id)
+        reports.tell(run, outcome, execution)
+        notifications.announce(run, outcome, execution)
 
     service = Service(
         clock=clock,
         node=node,
-        claims=claims,
+        claims=Claims(store, clock, node.id),
+        ownership=Ownership(store, clock, node.id),
         recording=Recording(store),
+        definitions=definitions,
+        histories=histories,
         engine=engine,
         executing=executing,
         executor=executor,
         settings=settings,
         leases=store.dialect != "sqlite",
-        after=after,
+        tell=tell,
     )
-    definitions, histories = Definitions(store, clock), Histories(store)
     editing = QueryEditing(definitions, catalogue, settings, host.events, clock, service.cancel)
     parts = Parts(
         host=host,
@@ -170,7 +172,6 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         reports=reports,
         editing=editing,
         trying=Trying(editing, executing),
-        running=Running(service, definitions, histories),
     )
     return Assembly(
         parts=parts,

@@ -120,7 +120,7 @@ def make_once(parts: Parts) -> None:
     for fields in QUERIES:
         saved = parts.editing.create({**fields, "data_source": SOURCE}, AUTHOR)
         if isinstance(saved, Saved):
-            parts.service.run_now(saved.query.id, AUTHOR, 0)
+            parts.service.begin_now(saved.query.id, AUTHOR)
 
 
 def _is_first_time(parts: Parts) -> bool:

@@ -3,10 +3,11 @@
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from plugbay import Clock, SystemClock, get_logger
 
+from plugbay_scheduled_query.core.model import Outcome, Status
 from plugbay_scheduled_query.core.source import SourceRefusedError, Target
 from plugbay_scheduled_query.dialects.session import Report, Table
 from plugbay_scheduled_query.executor.child import Child, RunnerGoneError
@@ -24,8 +25,6 @@ STOPPING = "the service is stopping"
 
 log = get_logger(__name__)
 
-Status = Literal["success", "failed", "timeout", "cancelled"]
-
 
 @dataclass(frozen=True)
 class RunRequest:
@@ -39,19 +38,6 @@ class RunRequest:
     connect_s: float = CONNECT_LIMIT_S
     stopped_by: Callable[[], str] = str
     """Who cancelled it before it could be cancelled by its id; empty: nobody."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a run ended; `result_json` is an array of rows, each an array in the order of `columns`."""
-
-    status: Status
-    columns: tuple[str, ...] = ()
-    result_json: str | None = None
-    row_count: int = 0
-    truncated: bool = False
-    duration_ms: int = 0
-    error: str | None = None
 
 
 class SourceUnavailableError(Exception):
@@ -137,10 +123,11 @@ class Executor:
         reply = self._converse(run, request, "run")
         duration_ms = round((self._clock.monotonic() - started) * 1000)
         if run.cancelled_by is not None:
-            return Outcome("cancelled", duration_ms=duration_ms, error=f"cancelled by {run.cancelled_by}")
+            return Outcome(Status.FAILED, duration_ms=duration_ms, error=f"cancelled by {run.cancelled_by}")
         if reply.status == "success":
             return _success(reply, duration_ms)
-        return Outcome(_STATUS[reply.status], duration_ms=duration_ms, error=_reason(reply, request))
+        status = Status.TIMEOUT if reply.status == "timeout" else Status.FAILED
+        return Outcome(status, duration_ms=duration_ms, error=_reason(reply, request))
 
     def _look(self, target: Target, ask: str) -> Any:
         request = RunRequest(object(), target, "", LOOK_LIMIT_S)
@@ -198,9 +185,6 @@ class Executor:
             self._pool.give_back(child, is_sound)
 
 
-_STATUS: dict[str, Status] = {"failed": "failed", "timeout": "timeout", "cancelled": "cancelled"}
-
-
 def _frame(request: RunRequest, ask: str, number: int) -> bytes:
     target = request.target
     content = {
@@ -220,7 +204,9 @@ def _frame(request: RunRequest, ask: str, number: int) -> bytes:
 def _success(reply: Reply, duration_ms: int) -> Outcome:
     end = reply.end
     text = reply.rows.decode("utf-8")
-    return Outcome("success", tuple(end["columns"]), text, end["row_count"], end["truncated"], duration_ms)
+    return Outcome(
+        Status.SUCCESS, tuple(end["columns"]), text, end["row_count"], end["truncated"], duration_ms
+    )
 
 
 def _reason(reply: Reply, request: RunRequest) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from plugbay_scheduled_query.core.draft import Refused
-from plugbay_scheduled_query.executor.executor import Outcome
+from plugbay_scheduled_query.core.model import Outcome
 from plugbay_scheduled_query.queries.editing import QueryEditing
 from plugbay_scheduled_query.runs.executing import Executing
 
@@ -28,7 +28,7 @@ class Trying:
         if isinstance(checked, Refused):
             return checked
         draft, source = checked
-        answer = self._executing.ask(f"try-{uuid.uuid4()}", source.id, draft.query, draft.timeout)
-        if answer.rejection:  # by a rule that was set a moment ago
-            return Refused({"query": answer.rejection.reason})
-        return answer.outcome
+        outcome = self._executing.ask(f"try-{uuid.uuid4()}", source.id, draft.query, draft.timeout)
+        if outcome.rejection:  # by a rule that was set a moment ago
+            return Refused({"query": outcome.rejection.reason})
+        return outcome

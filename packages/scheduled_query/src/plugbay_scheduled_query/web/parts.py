@@ -21,7 +21,6 @@ from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.repository.summaries import Summaries
 from plugbay_scheduled_query.runs.executing import Executing
-from plugbay_scheduled_query.runs.run_now import Running
 from plugbay_scheduled_query.runs.service import Service
 from plugbay_scheduled_query.runs.telling import Reports
 from plugbay_scheduled_query.settings import Settings
@@ -53,7 +52,6 @@ class Parts:
     reports: Reports
     editing: QueryEditing
     trying: Trying
-    running: Running
 
 
 class RoutesBelow(APIRouter):

@@ -9,11 +9,10 @@ from plugbay import CurrentUser
 from pydantic import Field
 
 from plugbay_scheduled_query.core.draft import Refused
-from plugbay_scheduled_query.core.model import Query
+from plugbay_scheduled_query.core.model import Outcome, Query
 from plugbay_scheduled_query.core.paging import MAX_ID, paginate
 from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone, parse, zone
 from plugbay_scheduled_query.core.text import format_utc
-from plugbay_scheduled_query.executor.executor import Outcome
 from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
 from plugbay_scheduled_query.repository.definitions import Listing, VersionConflict
 from plugbay_scheduled_query.web.api.requests import (

@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse
 from plugbay import CurrentUser, FlashMessage, flash, refuse_cross_site_get, require_role
 from pydantic import Field
 
-from plugbay_scheduled_query.runs.run_now import Ran
+from plugbay_scheduled_query.runs.service import Ran
 from plugbay_scheduled_query.web.api.requests import (
     LARGEST_STORED_ID,
     PREFIX,
@@ -92,7 +92,7 @@ def told(ran: Ran) -> FlashMessage:
 
 async def _run(parts: Parts, query_id: int, by: str, wait_s: int) -> Ran:
     is_storable = query_id <= LARGEST_STORED_ID
-    ran = await parts.running.run_now(query_id, by, wait_s) if is_storable else None
+    ran = await parts.service.run_now(query_id, by, wait_s) if is_storable else None
     if ran is None:
         raise no_such_query()
     return ran

@@ -13,11 +13,10 @@ from plugbay import CurrentUser, FlashMessage, require_role
 
 from plugbay_scheduled_query.core.draft import FIELDS, Draft, Refused, draft_of
 from plugbay_scheduled_query.core.metric import BadMetric, check_config, gauge_value
-from plugbay_scheduled_query.core.model import MetricConfig, Query, RenderType
+from plugbay_scheduled_query.core.model import MetricConfig, Outcome, Query, RenderType
 from plugbay_scheduled_query.core.results import iter_rows, preview
 from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone, parse, zone, zone_names
 from plugbay_scheduled_query.dialects.session import Table
-from plugbay_scheduled_query.executor.executor import Outcome
 from plugbay_scheduled_query.metrics.gauges import family_header, gauge_help, sample_line
 from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
 from plugbay_scheduled_query.repository.definitions import VersionConflict

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+from anyio import from_thread
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 from plugbay import CurrentUser, FlashMessage, require_role
@@ -161,7 +162,7 @@ def action_routes(site: Site) -> APIRouter:
     @router.post("/run/{query_id}")
     def run(request: Request, query_id: str, user: CurrentUser) -> Response:
         query = site.query(query_id)
-        ran = site.parts.service.run_now(query.id, user.name, QUICK_S)
+        ran = from_thread.run(site.parts.service.run_now, query.id, user.name, QUICK_S)
         if ran is None:
             raise HTTPException(404, NO_QUERY)
         return _done(
