@@ -28,9 +28,7 @@ from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.gauges import Samples
 from plugbay_scheduled_query.repository.history import Histories, HistoryFilter
 from plugbay_scheduled_query.repository.pruning import Housekeeping
-from plugbay_scheduled_query.repository.recording import Recording
 from plugbay_scheduled_query.repository.retiming import Retiming
-from plugbay_scheduled_query.repository.takeover import Ownership
 from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
@@ -176,20 +174,14 @@ def service_on(
     settings: Settings,
     tell: Callable[[Run, Outcome, Execution], None],
 ) -> Service:
-    clock, node = SystemClock(), Node(folder / "data")
+    clock = SystemClock()
     return Service(
+        store=store,
         clock=clock,
-        node=node,
-        claims=Claims(store, clock, node.id),
-        ownership=Ownership(store, clock, node.id),
-        recording=Recording(store),
-        definitions=Definitions(store, clock),
-        histories=Histories(store),
+        node=Node(folder / "data"),
         engine=engine,
         executing=Executing(clock, Shop(folder / "shop.db"), executor, lambda: settings),
-        executor=executor,
         settings=lambda: settings,
-        leases=False,
         tell=tell,
     )
 

@@ -10,11 +10,7 @@ from plugbay import EventBus, Store
 from plugbay_scheduled_query.core.model import Execution, Query
 from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.executor.executor import Executor
-from plugbay_scheduled_query.repository.claims import Claims
-from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories, HistoryFilter
-from plugbay_scheduled_query.repository.recording import Recording
-from plugbay_scheduled_query.repository.takeover import Ownership
 from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.runs.executing import Executing, SourceProblem
 from plugbay_scheduled_query.runs.node import Node
@@ -56,18 +52,12 @@ class World:
         self.engine = EmbeddedEngine(clock, claims, workers=8, task_workers=2)
         self.node = Node(data_dir)
         self.service = Service(
+            store=store,
             clock=clock,
             node=self.node,
-            claims=Claims(store, clock, self.node.id),
-            ownership=Ownership(store, clock, self.node.id),
-            recording=Recording(store),
-            definitions=Definitions(store, clock),
-            histories=Histories(store),
             engine=self.engine,
             executing=Executing(clock, Shop(shop), self.executor, lambda: self.settings),
-            executor=self.executor,
             settings=lambda: self.settings,
-            leases=store.dialect != "sqlite",
             tell=self.reports.tell,
         )
         self.engine.handle(owner=OWNER, name=JOB, call=self.service.execute, returned=self.service.returned)

@@ -75,7 +75,7 @@ class _Reader(HTMLParser):
 def read(html: str) -> Element:
     """The whole page."""
     reader = _Reader()
-    reader.admission(html)
+    reader.feed(html)
     return reader.root
 
 

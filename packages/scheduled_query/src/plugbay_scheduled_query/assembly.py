@@ -13,19 +13,15 @@ from plugbay_scheduled_query.executor.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
 from plugbay_scheduled_query.queries.capacity import Capacities
-from plugbay_scheduled_query.queries.editing import QueryEditing
-from plugbay_scheduled_query.queries.trying import Trying
-from plugbay_scheduled_query.repository.claims import Claims
+from plugbay_scheduled_query.queries.editing import QueryEditing, Trying
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.gauges import Samples
 from plugbay_scheduled_query.repository.history import Histories, HistoryReader
 from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.pruning import Housekeeping
-from plugbay_scheduled_query.repository.recording import Recording
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.repository.summaries import Summaries
-from plugbay_scheduled_query.repository.takeover import Ownership
 from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
@@ -116,7 +112,6 @@ def slots_of(engine: Any, settings: Settings) -> Slots:
 def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> Assembly:
     """Builds the service from the host's store, clock and events."""
     store, clock = host.store, host.clock
-    node = Node(host.data_dir)
     executor = Executor(_runners(settings()), clock=clock)
     sources = SourceRepository(store, host.secrets, clock)
     catalogue = Catalogue(sources, executor, host)
@@ -125,8 +120,6 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     notifications = Notifications(settings, lambda: engine.submit(OWNER, NOTIFY, priority=BEHIND))
     executing = Executing(clock, catalogue, executor, settings)
 
-    definitions, histories = Definitions(store, clock), Histories(store)
-
     def tell(run: Run, outcome: Outcome, execution: Execution) -> None:
         if run.metric:
             gauges.refresh(run.query_id)
@@ -134,21 +127,17 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         notifications.announce(run, outcome, execution)
 
     service = Service(
+        store=store,
         clock=clock,
-        node=node,
-        claims=Claims(store, clock, node.id),
-        ownership=Ownership(store, clock, node.id),
-        recording=Recording(store),
-        definitions=definitions,
-        histories=histories,
+        node=Node(host.data_dir),
         engine=engine,
         executing=executing,
-        executor=executor,
         settings=settings,
-        leases=store.dialect != "sqlite",
         tell=tell,
     )
-    editing = QueryEditing(definitions, catalogue, settings, host.events, clock, service.cancel)
+    definitions = Definitions(store, clock)
+    capacities = Capacities(definitions, catalogue, settings, clock)
+    editing = QueryEditing(definitions, catalogue, settings, host.events, capacities, service.cancel)
     parts = Parts(
         host=host,
         clock=clock,
@@ -156,12 +145,12 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         settings=settings,
         describe_cron=host.get_module("ui_tools").describe_cron,  # type: ignore[union-attr]
         definitions=definitions,
-        histories=histories,
+        histories=Histories(store),
         history_reader=HistoryReader(store),
         overview=Overview(store),
         activity=Activity(store, clock),
         summaries=Summaries(store),
-        capacities=Capacities(editing.capacity, clock),
+        capacities=capacities,
         sources=sources,
         catalogue=catalogue,
         source_editing=SourceEditing(sources, catalogue, executor),

@@ -89,6 +89,10 @@ class Executing:
         request = RunRequest(run_id, target, sql, seconds, settings.caps, stopped_by=stopped_by)
         return self._executor.run(request)
 
+    def cancel(self, run_id: Hashable, by: str) -> None:
+        """Stops what was asked under this id."""
+        self._executor.cancel(run_id, by)
+
 
 def failed(error: str, at: datetime | None = None) -> Outcome:
     """A run of which no runner said how it ended."""

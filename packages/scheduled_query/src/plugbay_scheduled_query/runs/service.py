@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from anyio.to_thread import run_sync
-from plugbay import Clock, get_logger
+from plugbay import Clock, Store, get_logger
 
 from plugbay_scheduled_query.core.model import Execution, Outcome, Query, Run, Trigger
 from plugbay_scheduled_query.repository.claims import Claims
@@ -16,7 +16,7 @@ from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.recording import Ended, Recording
 from plugbay_scheduled_query.repository.takeover import Ownership
 from plugbay_scheduled_query.runs.claiming import OWNER, Claiming, InFlight, Promise, Timers
-from plugbay_scheduled_query.runs.executing import Executing, Executor, Recorder, cancelled, interrupted
+from plugbay_scheduled_query.runs.executing import Executing, Recorder, cancelled, interrupted
 from plugbay_scheduled_query.runs.node import Heartbeat, Node
 from plugbay_scheduled_query.settings import Settings
 
@@ -65,36 +65,28 @@ class Service:
     def __init__(
         self,
         *,
+        store: Store,
         clock: Clock,
         node: Node,
-        claims: Claims,
-        ownership: Ownership,
-        recording: Recording,
-        definitions: Definitions,
-        histories: Histories,
         engine: Engine,
         executing: Executing,
-        executor: Executor,
         settings: Callable[[], Settings],
-        leases: bool,
         tell: Callable[[Run, Outcome, Execution], None],
     ) -> None:
         self._clock = clock
         self._node = node
-        self._claims = claims
-        self._ownership = ownership
-        self._definitions = definitions
-        self._histories = histories
+        self._claims = Claims(store, clock, node.id)
+        self._ownership = Ownership(store, clock, node.id)
+        self._definitions = Definitions(store, clock)
+        self._histories = Histories(store)
         self._engine = engine
         self._executing = executing
-        self._executor = executor
-        self._settings = settings
-        self._leases = leases
         self._tell = tell
-        self._runs = InFlight()
+        self._leases = store.dialect != "sqlite"  # there nodes hold locks, which the system frees
         self._last_beat = clock.monotonic()
-        self._claiming = Claiming(clock, claims, engine, self._runs, settings, self._submit)
-        self._recorder = Recorder(recording, clock.now, lambda: settings().keeping, self._recorded)
+        self._runs = InFlight()
+        self._claiming = Claiming(clock, self._claims, engine, self._runs, settings, self._submit)
+        self._recorder = Recorder(Recording(store), clock.now, lambda: settings().keeping, self._recorded)
         self._heartbeat = Heartbeat(self._beat, lambda: len(self._runs))
 
     # what the clock asks for
@@ -223,7 +215,7 @@ class Service:
         def stopped_by() -> str:
             return _who(job.cancel_reason)
 
-        with job.on_cancel(lambda: self._executor.cancel(run.id, stopped_by())):
+        with job.on_cancel(lambda: self._executing.cancel(run.id, stopped_by())):
             outcome = self._executing.execute(run, stopped_by)
         if job.cancel_reason and not job.cancel_reason.startswith(BY_A_PERSON):
             self._runs.end(run.id, None)
@@ -262,7 +254,7 @@ class Service:
         if waiting := self._runs.begin(run_id):
             self._recorder.submit(waiting, cancelled(by, self._clock.now()))
         elif self._runs.has_begun(run_id):
-            self._executor.cancel(run_id, by)
+            self._executing.cancel(run_id, by)
 
     def _lost(self) -> list[Run]:
         """The runs of dead nodes, now ours."""
@@ -291,7 +283,7 @@ class Service:
         if self._runs.begin(run_id):
             self._runs.end(run_id, None)
         else:
-            self._executor.cancel(run_id, ANOTHER_NODE)
+            self._executing.cancel(run_id, ANOTHER_NODE)
 
 
 def _may_run_again(run: Run) -> bool:

@@ -13,8 +13,7 @@ from plugbay_scheduled_query.catalogue.sources import Catalogue
 from plugbay_scheduled_query.executor.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.queries.capacity import Capacities
-from plugbay_scheduled_query.queries.editing import QueryEditing
-from plugbay_scheduled_query.queries.trying import Trying
+from plugbay_scheduled_query.queries.editing import QueryEditing, Trying
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories, HistoryReader
 from plugbay_scheduled_query.repository.overview import Activity, Overview

@@ -58,7 +58,7 @@ def sources_router(parts: Callable[[], Parts]) -> APIRouter:
     )
     def list_sources(user: CurrentUser) -> Response:
         """By name, each with how full it is; where it is, with its password masked, only admins see."""
-        capacity = parts().editing.capacity()
+        capacity = parts().capacities.measured()
         views = parts().catalogue.views()
         data = [source_json(view, capacity.get(view.stored.name), user.has_role("admin")) for view in views]
         return json_response({"data": data})
@@ -90,7 +90,7 @@ def sources_router(parts: Callable[[], Parts]) -> APIRouter:
         view = parts().catalogue.view(_storable(source_id))
         if view is None:
             raise no_such_source()
-        capacity = parts().editing.capacity().get(view.stored.name)
+        capacity = parts().capacities.measured().get(view.stored.name)
         return json_response(source_json(view, capacity, user.has_role("admin")))
 
     @router.patch(
@@ -196,7 +196,7 @@ def _storable(source_id: int) -> int:
 def _saved(parts: Parts, saved: SavedSource | Refused, body: Mapping[str, Any], status_code: int) -> Response:
     if isinstance(saved, Refused):
         raise refused(saved, body)
-    capacity = parts.editing.capacity().get(saved.view.stored.name)
+    capacity = parts.capacities.measured().get(saved.view.stored.name)
     found = {"warnings": saved.warnings, "statements": saved.statements}
     return json_response(source_json(saved.view, capacity, is_admin=True) | found, status_code)
 

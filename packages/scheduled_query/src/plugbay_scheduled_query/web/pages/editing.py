@@ -235,7 +235,6 @@ def _version(typed: Mapping[str, str]) -> int | None:
 
 
 def _after(site: Site, request: Request, saved: Saved, told: str) -> Response:
-    site.parts.capacities.forget()
     warnings = [FlashMessage(text, "warning") for text in site.parts.editing.warnings(saved)]
     return site.to(request, f"{PREFIX}/query/{saved.query.id}", FlashMessage(told), *warnings)
 

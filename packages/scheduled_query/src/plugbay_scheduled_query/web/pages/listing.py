@@ -185,7 +185,6 @@ def action_routes(site: Site) -> APIRouter:
             return _done(
                 site, request, query_id, FlashMessage(f"Somebody just changed “{query.name}”.", "warning")
             )
-        site.parts.capacities.forget()
         return _done(site, request, query_id, *_switched(site, query.name, saved))
 
     @router.post("/duplicate/{query_id}")
@@ -210,7 +209,6 @@ def action_routes(site: Site) -> APIRouter:
             site.parts.editing.delete(query.id, user.name)
         except UnknownQuery:
             raise HTTPException(404, NO_QUERY) from None
-        site.parts.capacities.forget()
         message = FlashMessage(f"“{query.name}” and its history are deleted.")
         is_from_list = (came_from(request) or "").partition("?")[0].endswith(LIST)
         return site.back(request, message) if is_from_list else site.to(request, LIST, message)

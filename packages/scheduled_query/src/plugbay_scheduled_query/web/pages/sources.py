@@ -27,7 +27,7 @@ def source_routes(site: Site) -> APIRouter:
     def sources(request: Request) -> Response:
         context = {"views": site.parts.catalogue.views(), "levels": site.parts.capacities.by_source()}
         return site.page(
-            request, "sources", {**context, "pace": site.parts.editing.pace(), "topic": "sources"}
+            request, "sources", {**context, "pace": site.parts.capacities.pace(), "topic": "sources"}
         )
 
     @router.get("/sources/add")
@@ -130,7 +130,6 @@ def told(name: str, tested: Tested) -> list[FlashMessage]:
 
 
 def _after(site: Site, request: Request, saved: SavedSource, text: str) -> Response:
-    site.parts.capacities.forget()
     return site.to(request, SOURCES, FlashMessage(text), *_warnings(saved.warnings, saved.statements))
 
 
