@@ -321,7 +321,7 @@ def test_alone_a_store_that_does_not_answer_is_503(
         raise StoreBusy(seconds=10)
 
     monkeypatch.setattr(standalone.app.state.plugbay.metrics, "exposition", busy)
-    monkeypatch.setattr("plugbay.auth.paths.API_PREFIXES", ("/api/",))
+    monkeypatch.setattr("plugbay.web.paths.API_PREFIXES", ("/api/",))
     answer = standalone.get("/metrics", headers={"accept": accept})
     assert answer.status_code == 503
     assert shown in answer.text

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from plugbay.events import Event, EventBus
     from plugbay.host import Plugbay
     from plugbay.logs import get_logger
+    from plugbay.metrics import metric_header, metric_sample
     from plugbay.plugin_service import PluginService
     from plugbay.secrets import Secrets
     from plugbay.store import Store, UTCDateTime, new_metadata
@@ -51,6 +52,8 @@ __all__ = [
     "data_dir_option",
     "flash",
     "get_logger",
+    "metric_header",
+    "metric_sample",
     "new_metadata",
     "open_to_all",
     "open_to_viewers",
@@ -77,6 +80,7 @@ _ROOMS = {
     "events": ["Event", "EventBus"],
     "host": ["Plugbay"],
     "logs": ["get_logger"],
+    "metrics": ["metric_header", "metric_sample"],
     "plugin_service": ["PluginService"],
     "secrets": ["Secrets"],
     "store": ["Store", "UTCDateTime", "new_metadata"],

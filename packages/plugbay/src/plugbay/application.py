@@ -12,11 +12,11 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 
 from plugbay.auth.marks import USER, claim, state_of
-from plugbay.auth.paths import is_machine_path, login_url_back, root_path
 from plugbay.config import HostConfig, load_config
 from plugbay.errors import StoreError
 from plugbay.host import Plugbay
 from plugbay.logs import get_logger
+from plugbay.web.paths import is_machine_path, login_url_back, root_path
 
 GZIP_FROM = 1024  # bytes: below that the header costs more than the compression saves
 GZIP_LEVEL = 5  # nearly as small as 9 at a third of the time

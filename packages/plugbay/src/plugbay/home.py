@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from plugbay.auth import user_of
-from plugbay.auth.paths import url_below_root
+from plugbay.web.paths import url_below_root
 
 if TYPE_CHECKING:
     from plugbay.host import Plugbay

@@ -1,13 +1,17 @@
-"""GET /metrics: each owner adds text that is ready to be sent."""
+"""GET /metrics: each owner adds text that is ready to be sent, and the one writer of such text."""
 
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from fastapi import APIRouter, Response
 
 from plugbay.logs import get_logger
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+# what some readers take for the end of a line, though the format knows only the line feed
+_OTHER_LINE_ENDS = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 log = get_logger(__name__)
 
@@ -52,3 +56,21 @@ def metrics_router(registry: MetricsRegistry) -> APIRouter:
         return Response(registry.exposition(), headers={"content-type": CONTENT_TYPE})
 
     return router
+
+
+def metric_header(name: str, help_text: str, kind: str = "gauge") -> str:
+    """The two lines that stand before the samples of a metric: what it means, and of which kind it is."""
+    text = _OTHER_LINE_ENDS.sub("\n", help_text).replace("\\", r"\\").replace("\n", r"\n")
+    return f"# HELP {name} {text}\n# TYPE {name} {kind}\n"
+
+
+def metric_sample(name: str, labels: Mapping[str, str], value: float) -> str:
+    """One line: a value with its labels; a float is written as one (`3.0`), an int as one (`3`)."""
+    pairs = ",".join([f'{label}="{_escaped_label(text)}"' for label, text in labels.items()])
+    number = int(value) if isinstance(value, int) else float(value)
+    # repr is the shortest text that reads back as the same float, also to Prometheus
+    return f"{name}{{{pairs}}} {number!r}\n" if pairs else f"{name} {number!r}\n"
+
+
+def _escaped_label(text: str) -> str:
+    return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")

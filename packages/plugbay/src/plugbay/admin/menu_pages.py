@@ -6,10 +6,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from plugbay.admin.menu_form import label_errors, moved, typed_overrides, without
-from plugbay.admin.settings_pages import Typed
 from plugbay.admin.site import AdminSite
 from plugbay.flash import FlashMessage
 from plugbay.menu import LABELS, TYPES, MenuEntry, MenuManager, Overrides
+from plugbay.web import Typed
 
 STEPS = {"up": -1, "down": 1}
 ALL = "*"  # in the place of an entry's key: reset all of them

@@ -9,8 +9,8 @@ from fastapi.responses import Response
 from plugbay.admin.installation import Installations
 from plugbay.admin.overview import requirements_of
 from plugbay.admin.site import AdminSite
-from plugbay.auth.paths import route_path
 from plugbay.plugin_service import PluginService
+from plugbay.web.paths import route_path
 
 
 def requirement_router(site: AdminSite) -> APIRouter:

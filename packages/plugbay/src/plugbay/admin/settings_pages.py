@@ -1,8 +1,8 @@
 """The settings page of a plugin."""
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 
 from plugbay.admin.current_settings import PluginSettings, settings_of
@@ -11,17 +11,9 @@ from plugbay.admin.site import AdminSite
 from plugbay.flash import FlashMessage
 from plugbay.plugin import Plugin, PluginState
 from plugbay.plugin_service import PluginService
-
-
-async def typed_fields(request: Request) -> dict[str, str]:
-    """The text fields of a form; of several with one name the last counts."""
-    async with request.form() as form:
-        return {name: value for name, value in form.items() if isinstance(value, str)}
-
+from plugbay.web import Typed
 
 RESET = "_reset"  # the name of the buttons; no setting begins with an underscore
-
-Typed = Annotated[dict[str, str], Depends(typed_fields)]
 
 
 def settings_router(site: AdminSite) -> APIRouter:

@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, urlsplit
 
 from fastapi import HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from plugbay.auth import user_of
-from plugbay.auth.paths import is_local_path, route_path, safe_next, url_below_root
 from plugbay.errors import UnknownPlugin
 from plugbay.flash import FlashMessage, flash
 from plugbay.plugin import Plugin
+from plugbay.web.paths import came_from, route_path, url_below_root
 
 if TYPE_CHECKING:
     from plugbay.host import Plugbay
@@ -59,19 +58,3 @@ class AdminSite:
         """To a page of ours, with messages."""
         flash(request, *messages)
         return RedirectResponse(url_below_root(request, path), 303)
-
-
-def came_from(request: Request) -> str | None:
-    """The page of this site that the request was sent from, if the browser tells."""
-    page = _split(request.headers.get("referer", ""))
-    if page is None or page.netloc != request.headers.get("host"):
-        return None
-    path = page.path + (f"?{page.query}" if page.query else "")
-    return safe_next(path, request) if is_local_path(path) else None
-
-
-def _split(url: str) -> SplitResult | None:
-    try:
-        return urlsplit(url)
-    except ValueError:
-        return None

@@ -9,14 +9,14 @@ from fastapi.responses import RedirectResponse, Response
 from plugbay.auth.accounts import Account
 from plugbay.auth.browsers import browser_name
 from plugbay.auth.errors import AccountError, PasswordRefused, TooManyAttempts
-from plugbay.auth.ids import RowId
 from plugbay.auth.local import LocalAuthManager, address_of
 from plugbay.auth.markers import open_to_viewers
 from plugbay.auth.names import MIN_PASSWORD, checked_password
-from plugbay.auth.paths import url_below_root
 from plugbay.auth.roles import CurrentUser
 from plugbay.auth.user import User
 from plugbay.flash import FlashMessage, flash
+from plugbay.web.parameters import RowId
+from plugbay.web.paths import url_below_root
 
 if TYPE_CHECKING:
     from plugbay.host import Plugbay

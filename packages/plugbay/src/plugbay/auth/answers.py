@@ -6,7 +6,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from plugbay.auth.marks import ANSWER, claim
-from plugbay.auth.paths import is_machine_path
+from plugbay.web.paths import is_machine_path
 
 BEARER = 'Bearer realm="Plugbay"'
 BASIC = 'Basic realm="Plugbay", charset="UTF-8"'

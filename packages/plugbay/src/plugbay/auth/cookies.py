@@ -3,7 +3,7 @@
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from plugbay.auth.paths import root_path
+from plugbay.web.paths import root_path
 
 NAME = "plugbay_session"
 MAX_VALUE = 128  # characters; ours have 43

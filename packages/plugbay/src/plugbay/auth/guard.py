@@ -19,9 +19,9 @@ from plugbay.auth.manager import AuthManager
 from plugbay.auth.markers import dependencies_of, has_marker, open_to_all, open_to_viewers
 from plugbay.auth.marks import USER, claim, state_of, user_of
 from plugbay.auth.origin import refuse_cross_site
-from plugbay.auth.paths import is_machine_path
 from plugbay.auth.user import Role
 from plugbay.errors import StoreError
+from plugbay.web.paths import is_machine_path
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 SENT_BY_BROWSER = ("session", "app")  # whichever page asks: these logins need a CSRF token

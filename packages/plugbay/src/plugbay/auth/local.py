@@ -11,7 +11,6 @@ from plugbay.auth.cookies import clear_session_cookie, session_cookie, set_sessi
 from plugbay.auth.credentials import BasicLogin, BearerToken, Credential, SessionCookie, read_credential
 from plugbay.auth.errors import TooManyAttempts
 from plugbay.auth.passwords import Passwords
-from plugbay.auth.paths import login_url, url_below_root
 from plugbay.auth.remembered import RememberedPasswords
 from plugbay.auth.sessions import LONGEST_S, Sessions
 from plugbay.auth.slots import Slots
@@ -21,6 +20,7 @@ from plugbay.auth.user import User
 from plugbay.clock import Clock
 from plugbay.logs import get_logger
 from plugbay.store import Store
+from plugbay.web.paths import login_url, url_below_root
 
 log = get_logger(__name__)
 

@@ -11,7 +11,7 @@ from plugbay.auth.local import LocalAuthManager
 from plugbay.auth.markers import open_to_all, open_to_viewers
 from plugbay.auth.names import MAX_NAME
 from plugbay.auth.origin import refuse_cross_site
-from plugbay.auth.paths import safe_next
+from plugbay.web.paths import safe_next
 
 if TYPE_CHECKING:
     from plugbay.host import Plugbay

@@ -9,13 +9,13 @@ from fastapi.responses import RedirectResponse, Response
 from plugbay.auth.accounts import Account
 from plugbay.auth.commands import DEFAULT_ROLE
 from plugbay.auth.errors import AccountError, PasswordRefused, TooManyAttempts
-from plugbay.auth.ids import RowId
 from plugbay.auth.local import LocalAuthManager
 from plugbay.auth.names import MIN_PASSWORD, checked_password
-from plugbay.auth.paths import url_below_root
 from plugbay.auth.roles import require_role
 from plugbay.auth.user import ROLES
 from plugbay.flash import FlashMessage, flash
+from plugbay.web.parameters import RowId
+from plugbay.web.paths import url_below_root
 
 if TYPE_CHECKING:
     from plugbay.host import Plugbay

@@ -1,6 +1,6 @@
-"""Paths as the visitor's browser sees them, and where a login may lead."""
+"""Paths as the visitor's browser sees them: below a proxy's path, to the login, and back again."""
 
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
@@ -39,12 +39,26 @@ def login_url(request: HTTPConnection) -> str:
 
 def login_url_back(request: HTTPConnection) -> str:
     """The login page, told to lead back to the page that a form was sent from."""
+    page = _sending_page(request)
+    return _login_before(request, page.path + _asked(page.query) if page else "")
+
+
+def came_from(request: HTTPConnection, below: str = "/") -> str | None:
+    """The page of this site that the request was sent from, if the browser tells, and if it is `below`."""
+    page = _sending_page(request)
+    if page is None or not is_local_path(page.path):
+        return None
+    if not page.path.startswith(url_below_root(request, below)) or page.path in _loops(request):
+        return None
+    return _quoted(page.path + _asked(page.query))
+
+
+def _sending_page(request: HTTPConnection) -> SplitResult | None:
     try:
         page = urlsplit(request.headers.get("referer", ""))
     except ValueError:
-        page = urlsplit("")
-    is_ours = bool(page.netloc) and page.netloc == request.headers.get("host")
-    return _login_before(request, page.path + _asked(page.query) if is_ours else "")
+        return None
+    return page if page.netloc and page.netloc == request.headers.get("host") else None
 
 
 def _asked(query: str) -> str:
@@ -62,7 +76,11 @@ def safe_next(wanted: str, request: HTTPConnection) -> str:
     front = url_below_root(request, "/")
     if not is_local_path(wanted) or urlsplit(wanted).path in _loops(request):
         return front
-    return quote(wanted, safe=_SAFE_IN_URL)
+    return _quoted(wanted)
+
+
+def _quoted(path: str) -> str:
+    return quote(path, safe=_SAFE_IN_URL)
 
 
 def is_local_path(wanted: str) -> bool:

@@ -1,5 +1,5 @@
 import pytest
-from plugbay.auth.paths import MAX_NEXT, is_machine_path, login_url, route_path, safe_next
+from plugbay.web.paths import MAX_NEXT, came_from, is_machine_path, login_url, route_path, safe_next
 from starlette.requests import HTTPConnection
 
 
@@ -117,3 +117,30 @@ def test_programs_ask_here(path: str) -> None:
 @pytest.mark.parametrize("path", ["/", "/apiary", "/metricsish", "/account", "/x/api/y"])
 def test_people_ask_here(path: str) -> None:
     assert not is_machine_path(request(path).scope)
+
+
+def sent_from(referer: str, root_path: str = "", below: str = "/") -> str | None:
+    headers = [(b"referer", referer.encode("latin-1")), (b"host", b"bay.example")]
+    scope = {"type": "http", "path": "/", "root_path": root_path, "headers": headers, "query_string": b""}
+    return came_from(HTTPConnection(scope), below)
+
+
+@pytest.mark.parametrize("path", ["/shop/", "/shop/list?tag=x&page=2", "/shop/?a=%5C%0A", "/shop/?q=%C3%A9"])
+def test_the_way_back_leads_to_the_page_that_a_form_was_sent_from(path: str) -> None:
+    assert sent_from(f"https://bay.example{path}#row") == path
+    assert sent_from(f"https://bay.example{path}", below="/shop/") == path
+    assert sent_from(f"https://bay.example/bay{path}", "/bay", "/shop/") == f"/bay{path}"
+
+
+@pytest.mark.parametrize(
+    "referer",
+    ["", "https://evil.example/", "https://bay.example//evil.example", "https://[bay.example/", "/shop/"],
+)
+def test_the_way_back_leads_nowhere_else(referer: str) -> None:
+    assert sent_from(referer) is None
+
+
+def test_the_way_back_stays_below_the_pages_that_ask_for_it() -> None:
+    assert sent_from("https://bay.example/admin/plugins", below="/shop/") is None
+    assert sent_from("https://bay.example/shop/", "/bay", "/shop/") is None
+    assert sent_from("https://bay.example/login") is None
