@@ -25,7 +25,7 @@ from plugbay_scheduled_query.executor.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
-from plugbay_scheduled_query.repository.gauges import Samples
+from plugbay_scheduled_query.repository.gauges import StoredGauges
 from plugbay_scheduled_query.repository.history import Histories, HistoryFilter
 from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
@@ -305,7 +305,7 @@ def bench_metrics(count: int = 10_000) -> None:
             connection.execute(
                 sa.update(tables.states).values(changed_at=datetime.now(UTC) - timedelta(minutes=5))
             )
-        keeper = GaugeKeeper(Samples(store), SystemClock())
+        keeper = GaugeKeeper(StoredGauges(store), SystemClock())
         started = time.perf_counter()
         size = len(keeper.text())
         print(

@@ -18,9 +18,9 @@ from plugbay_scheduled_query.core.schedule import parse
 from plugbay_scheduled_query.demo import _level
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
+from plugbay_scheduled_query.repository.overview import Latest, Overview
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.recording import Recording
-from plugbay_scheduled_query.repository.summaries import Latest, Summaries
 from plugbay_scheduled_query.runs.node import Node
 
 MOST = 420  # executions of one query
@@ -36,12 +36,12 @@ class Past:
         self.claims = Claims(store, self.clock, self.node.id)
         self.recording = Recording(store)
         self.definitions = Definitions(store, self.clock)
-        self.summaries = Summaries(store)
+        self.overview = Overview(store)
         self.dice = random.Random(7)
 
     def live(self) -> None:
         for query in self.definitions.all():
-            latest = self.summaries.latest([query.id]).get(query.id)
+            latest = self.overview.latest([query.id]).get(query.id)
             for at in self.times(query):
                 self.execute(query, latest, at)
         self.node.close()

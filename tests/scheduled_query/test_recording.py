@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.draft import draft_of
 from plugbay_scheduled_query.core.model import MetricConfig
-from plugbay_scheduled_query.repository.gauges import Samples
+from plugbay_scheduled_query.repository.gauges import StoredGauges
 from plugbay_scheduled_query.repository.history import HistoryFilter
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.takeover import Ownership
@@ -225,7 +225,7 @@ def test_a_value_of_the_old_gauge_is_not_shown_as_the_new_ones(
     source_id = claimed.source_id
     definitions.update(query.id, edited, source_id, "bob", "UTC", None)
     recording.record([finished(claimed)], clock.now(), KEEP_ALL)
-    (reading,) = Samples(store).all()
+    (reading,) = StoredGauges(store).all()
     sample = reading.sample
     assert (sample.metric_name, sample.value, sample.is_up) == ("visitors", None, True)
 

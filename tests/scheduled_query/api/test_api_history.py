@@ -164,7 +164,7 @@ def test_a_page_of_long_results_never_stands_in_memory(service):
     from plugbay_scheduled_query.repository.history import HistoryFilter
     from plugbay_scheduled_query.web.api.history import page_pieces
 
-    reader = service.parts.history_reader
+    reader = service.parts.histories
     tracemalloc.start()
     found = reader.page(query_id, HistoryFilter(), 1, 50)
     size = sum(len(piece) for piece in page_pieces(found, '{"a":1}', reader.text))

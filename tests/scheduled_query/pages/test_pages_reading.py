@@ -340,7 +340,7 @@ def test_the_calendar_counts_each_day_by_how_it_went(service_on_both: Service):
     now = service.clock.now()
     for ago, status in ((40, "success"), (3, "success"), (3, "failed"), (1, "timeout"), (0, "success")):
         service.record(made["id"], status, executed_at=now - timedelta(days=ago))
-    days = service.parts.summaries.days(made["id"], (now - timedelta(days=30)).date(), now.date())
+    days = service.parts.histories.days(made["id"], (now - timedelta(days=30)).date(), now.date())
     assert days == {
         (now - timedelta(days=3)).date(): {"success": 1, "failed": 1},
         (now - timedelta(days=1)).date(): {"timeout": 1},

@@ -15,13 +15,12 @@ from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
 from plugbay_scheduled_query.queries.capacity import Capacities
 from plugbay_scheduled_query.queries.editing import QueryEditing, Trying
 from plugbay_scheduled_query.repository.definitions import Definitions
-from plugbay_scheduled_query.repository.gauges import Samples
-from plugbay_scheduled_query.repository.history import Histories, HistoryReader
+from plugbay_scheduled_query.repository.gauges import StoredGauges
+from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository
-from plugbay_scheduled_query.repository.summaries import Summaries
 from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
@@ -115,7 +114,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     executor = Executor(_runners(settings()), clock=clock)
     sources = SourceRepository(store, host.secrets, clock)
     catalogue = Catalogue(sources, executor, host)
-    gauges = GaugeKeeper(Samples(store), clock)
+    gauges = GaugeKeeper(StoredGauges(store), clock)
     reports = Reports(host.events)
     notifications = Notifications(settings, lambda: engine.submit(OWNER, NOTIFY, priority=BEHIND))
     executing = Executing(clock, catalogue, executor, settings)
@@ -146,10 +145,8 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         describe_cron=host.get_module("ui_tools").describe_cron,  # type: ignore[union-attr]
         definitions=definitions,
         histories=Histories(store),
-        history_reader=HistoryReader(store),
         overview=Overview(store),
         activity=Activity(store, clock),
-        summaries=Summaries(store),
         capacities=capacities,
         sources=sources,
         catalogue=catalogue,

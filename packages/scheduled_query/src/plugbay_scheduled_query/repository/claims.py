@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
@@ -13,14 +14,11 @@ from plugbay_scheduled_query.core.missed import Advance, advance
 from plugbay_scheduled_query.core.model import Run, Trigger
 from plugbay_scheduled_query.repository.rows import DEFINITION_OF_RUN, Row, run_of, store_now
 from plugbay_scheduled_query.repository.takeover import LEASE
-from plugbay_scheduled_query.tables import lanes, queries, runs
+from plugbay_scheduled_query.tables import data_sources, lanes, queries, runs
 
 AHEAD = timedelta(minutes=1)  # no clock is wrong by so much in one transaction
 NOTHING: Mapping[int, int] = MappingProxyType({})
 LOOK_AGAIN = timedelta(hours=1)  # after which a schedule that cannot be read is tried once more
-
-log = get_logger(__name__)
-
 
 _DEFINITION = (
     queries.c.id.label("query_id"),
@@ -63,6 +61,39 @@ _MOVE_ON = (
 _TAKE_LANE = (
     sa.update(lanes).where(lanes.c.source_id == sa.bindparam("b_source")).values(run_id=sa.bindparam("b_run"))
 )
+
+
+_BACKLOG = (
+    sa.select(queries.c.source_id, sa.func.count().label("waiting"), sa.func.min(queries.c.next_run_at))
+    .where(queries.c.next_run_at <= sa.bindparam("now"))
+    .group_by(queries.c.source_id)
+)
+_LANES = sa.select(lanes, data_sources.c.name).join(data_sources, data_sources.c.id == lanes.c.source_id)
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """The pacing of one source: who runs there, when the last one ended, and how many are due there."""
+
+    source: str
+    run_id: int | None
+    ended_at: datetime | None
+    waiting: int = 0
+    oldest: datetime | None = None
+
+    def is_busy(self, rested: datetime) -> bool:
+        """Whether something runs there, or the last run did not end before `rested`."""
+        return self.run_id is not None or (self.ended_at is not None and self.ended_at > rested)
+
+
+def lanes_of(store: Store, now: datetime) -> list[Lane]:
+    """Every lane, with what waits for it."""
+    with store.connect() as connection:
+        due = {source_id: rest for source_id, *rest in connection.execute(_BACKLOG, {"now": now})}
+        found = connection.execute(_LANES).all()
+    return [Lane(row.name, row.run_id, row.ended_at, *due.get(row.source_id, ())) for row in found]
 
 
 class Claims:

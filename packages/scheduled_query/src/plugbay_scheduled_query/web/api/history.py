@@ -101,7 +101,7 @@ def history_router(parts: Callable[[], Parts]) -> APIRouter:
         """Executions, newest first; a page past the end is empty. Long results are sent as they are read."""
         wanted = _filter(status_filter, date_from, date_to)
         is_storable = query_id <= LARGEST_STORED_ID
-        found = parts().history_reader.page(query_id, wanted, page, limit) if is_storable else None
+        found = parts().histories.stored_page(query_id, wanted, page, limit) if is_storable else None
         if found is None:
             raise no_such_query()
         rest = to_json(
@@ -111,7 +111,7 @@ def history_router(parts: Callable[[], Parts]) -> APIRouter:
             }
         )
         if any(row.left_out for row in found.rows):
-            return json_stream(page_pieces(found, rest, parts().history_reader.text))
+            return json_stream(page_pieces(found, rest, parts().histories.text))
         return Response(page_text(found, rest), media_type="application/json")
 
     return router

@@ -17,7 +17,7 @@ from plugbay_scheduled_query.core.model import MetricConfig, Outcome, Query, Ren
 from plugbay_scheduled_query.core.results import iter_rows, preview
 from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone, parse, zone, zone_names
 from plugbay_scheduled_query.dialects.session import Table
-from plugbay_scheduled_query.metrics.gauges import family_header, gauge_help, sample_line
+from plugbay_scheduled_query.metrics.gauges import gauge_text
 from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
 from plugbay_scheduled_query.repository.definitions import VersionConflict
 from plugbay_scheduled_query.runs.executing import SourceProblem
@@ -122,11 +122,7 @@ def metric_preview(form: Mapping[str, str], value: float | None = None) -> dict[
         metric = check_config(config)
     except BadMetric as error:
         return {"error": str(error)}
-    head = family_header(metric.metric_name, "gauge", gauge_help(form.get("query", "")))
-    return {
-        "text": head
-        + sample_line(metric.metric_name, metric.labels, EXAMPLE_VALUE if value is None else value)
-    }
+    return {"text": gauge_text(metric, form.get("query", ""), EXAMPLE_VALUE if value is None else value)}
 
 
 def differences(typed: Mapping[str, str], stored: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -212,7 +208,7 @@ def form_page(
 
 def latest_forms(site: Site, query: Query | None) -> dict[str, Any] | None:
     """The latest result of a query in each form, for the preview."""
-    latest = site.parts.summaries.latest([query.id]).get(query.id) if query else None
+    latest = site.parts.overview.latest([query.id]).get(query.id) if query else None
     return (
         {"forms": forms(latest.columns, latest.text, latest.is_whole), "latest": latest} if latest else None
     )

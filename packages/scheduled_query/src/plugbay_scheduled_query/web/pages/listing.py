@@ -112,13 +112,13 @@ def listing_routes(site: Site) -> APIRouter:
 
 def list_context(site: Site, view: ListView) -> dict[str, Any]:
     """One page of the list and the counters above it."""
-    definitions, summaries = site.parts.definitions, site.parts.summaries
+    definitions, overview = site.parts.definitions, site.parts.overview
     queries, total = definitions.page(view.listing, view.offset, view.limit)
     if not queries and total:
         view = view.within(total)
         queries, total = definitions.page(view.listing, view.offset, view.limit)
-    counts = definitions.counts() | {"running": summaries.running()}
-    levels, sources, next_due = fill_levels(site), site.parts.catalogue.all(), summaries.next_due()
+    counts = definitions.counts() | {"running": overview.running()}
+    levels, sources, next_due = fill_levels(site), site.parts.catalogue.all(), overview.next_due()
     counters = mark(counts, next_due, [f"{name} {level.fill_then:.3f}" for name, level in levels])
     return {
         "view": view,
@@ -129,7 +129,7 @@ def list_context(site: Site, view: ListView) -> dict[str, Any]:
         "counts": counts,
         "next_due": next_due,
         "levels": levels[:MOST_SOURCES],
-        "under_way": summaries.under_way([query.id for query in queries if query.running]),
+        "under_way": overview.under_way([query.id for query in queries if query.running]),
         "timeout": site.parts.settings().query_timeout,
         "counters_mark": counters,
         "seen": mark_of_all(queries, site.parts.clock.now(), total, counters),
@@ -139,7 +139,7 @@ def list_context(site: Site, view: ListView) -> dict[str, Any]:
 def row_context(site: Site, query_id: str) -> dict[str, Any]:
     """One row of the list."""
     query = site.query(query_id)
-    under_way = site.parts.summaries.under_way([query.id] if query.running else [])
+    under_way = site.parts.overview.under_way([query.id] if query.running else [])
     return {
         "query": query,
         "under_way": under_way,

@@ -13,7 +13,7 @@ from plugbay_scheduled_query.core.diff import compare
 from plugbay_scheduled_query.core.model import Execution, Query, Status
 from plugbay_scheduled_query.core.paging import BadParameter, Period, period
 from plugbay_scheduled_query.core.results import iter_rows
-from plugbay_scheduled_query.metrics.gauges import family_header, gauge_help, sample_line
+from plugbay_scheduled_query.metrics.gauges import gauge_text
 from plugbay_scheduled_query.repository.history import ALL, HistoryFilter
 from plugbay_scheduled_query.web.pages.charts import WEEKS, calendar, duration_chart, shown, value_chart
 from plugbay_scheduled_query.web.pages.editing import upcoming
@@ -107,18 +107,18 @@ def query_routes(site: Site) -> APIRouter:
 def live_context(site: Site, query: Query) -> dict[str, Any]:
     """What changes with each execution."""
     parts = site.parts
-    points = parts.summaries.points(query.id, POINTS)
+    points = parts.histories.points(query.id, POINTS)
     today = parts.clock.now().date()
     since = today - timedelta(weeks=WEEKS)
     return {
         "query": query,
-        "under_way": parts.summaries.under_way([query.id] if query.running else []),
+        "under_way": parts.overview.under_way([query.id] if query.running else []),
         "timeout": query.timeout or parts.settings().query_timeout,
-        "latest": (latest := parts.summaries.latest([query.id]).get(query.id)),
+        "latest": (latest := parts.overview.latest([query.id]).get(query.id)),
         "shown": shown(query, latest),
         "values": value_chart(points),
         "durations": duration_chart(points),
-        "calendar": calendar(parts.summaries.days(query.id, since, today), today),
+        "calendar": calendar(parts.histories.days(query.id, since, today), today),
         "metric_text": metric_text(query),
         "seen": mark_of(query, parts.clock.now()),
     }
@@ -164,12 +164,7 @@ def sides(executions: Sequence[Execution]) -> tuple[int | None, int | None]:
 def metric_text(query: Query) -> str:
     """The lines of the query's gauge as /metrics shows them."""
     metric = query.monitor_metric_config
-    if metric is None:
-        return ""
-    head = family_header(metric.metric_name, "gauge", gauge_help(query.query))
-    if query.metric_value is None:
-        return head
-    return head + sample_line(metric.metric_name, metric.labels, query.metric_value)
+    return gauge_text(metric, query.query, query.metric_value) if metric else ""
 
 
 ROWS = 200  # of a result on a page
