@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from plugbay_scheduled_query.core import missed
-from plugbay_scheduled_query.core.missed import Advance, advance, passed_over
-from plugbay_scheduled_query.core.schedule import Schedule, parse, zone
+from plugbay_scheduled_query.core.schedule import Advance, Schedule, advance, parse, passed_over, zone
 
 NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

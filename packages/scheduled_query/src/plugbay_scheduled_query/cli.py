@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from plugbay_scheduled_query.queries.transfer import Step
     from plugbay_scheduled_query.repository.definitions import Definitions
 
-
-MAX_COUNT = 1000
+BY = "command line"  # who makes what is imported
+MAX_COUNT = 1000  # times of a schedule
 
 
 def _read_cron(ctx: click.Context, param: click.Parameter, value: str) -> Schedule:
@@ -83,9 +83,6 @@ def cron(schedule: Schedule, timezone: tzinfo, after: datetime | None, count: in
         raise click.UsageError("the calendar ends before that many times") from None
     for moment in times:
         click.echo(moment.astimezone(timezone).isoformat())
-
-
-BY = "command line"  # who makes what is imported
 
 
 @click.group()

@@ -10,8 +10,8 @@ from typing import Any
 import sqlalchemy as sa
 from plugbay import Clock, Store, get_logger
 
-from plugbay_scheduled_query.core.missed import Advance, advance
 from plugbay_scheduled_query.core.model import Run, Trigger
+from plugbay_scheduled_query.core.schedule import Advance, advance
 from plugbay_scheduled_query.repository.rows import DEFINITION_OF_RUN, Row, run_of, store_now
 from plugbay_scheduled_query.repository.takeover import LEASE
 from plugbay_scheduled_query.tables import data_sources, lanes, queries, runs
