@@ -166,7 +166,7 @@ def test_a_page_of_long_results_never_stands_in_memory(service):
 
     reader = service.parts.histories
     tracemalloc.start()
-    found = reader.page(query_id, HistoryFilter(), 1, 50)
+    found = reader.stored_page(query_id, HistoryFilter(), 1, 50)
     size = sum(len(piece) for piece in page_pieces(found, '{"a":1}', reader.text))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
