@@ -10,7 +10,7 @@ from plugbay_scheduled_query.core.draft import draft_of
 from plugbay_scheduled_query.core.model import MetricConfig
 from plugbay_scheduled_query.repository.gauges import StoredGauges
 from plugbay_scheduled_query.repository.history import HistoryFilter
-from plugbay_scheduled_query.repository.pruning import Keeping
+from plugbay_scheduled_query.repository.pruning import Housekeeping, Keeping
 from plugbay_scheduled_query.repository.takeover import Ownership
 
 KEEP_ALL = Keeping()
@@ -240,3 +240,12 @@ def test_a_clock_that_was_set_back_hides_nothing_from_a_date_filter(run, add_que
     wanted = HistoryFilter("all", noon - timedelta(hours=1), noon + timedelta(hours=1))
     found, total = histories.page(query.id, wanted, 1, 50)
     assert (len(found), total) == (10, 10)
+
+
+@pytest.mark.parametrize(("keep", "left"), [(-1, 10), (0, 0), (4, 4), (10, 10), (99, 10)])
+def test_pruning_takes_the_oldest_beyond_the_limit(run, add_query, histories, store, clock, keep, left):
+    query = add_query()
+    ids = [run(query).id for _ in range(10)]
+    Housekeeping(store, clock).prune_step(Keeping(limit_history=keep))
+    found, _ = histories.page(query.id, HistoryFilter(), 1, 50)
+    assert [item.id for item in found] == ids[::-1][:left]

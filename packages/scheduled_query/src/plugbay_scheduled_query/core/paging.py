@@ -129,14 +129,6 @@ def from_nearer_end(offset: int, limit: int, total: int) -> Slice:
     return Slice(True, behind, limit) if behind < offset else Slice(False, offset, limit)
 
 
-def numbers_to_prune(live: NumberRange, keep: int) -> NumberRange:
-    """Which numbers are too many: the oldest, when at most `keep` may stay; -1 keeps all."""
-    if keep < 0:
-        return NOTHING
-    highest = live.highest - keep
-    return NumberRange(live.lowest, highest) if highest >= live.lowest else NOTHING
-
-
 def search_text(draft: Draft) -> str:
     """All that a search looks into, folded here because SQLite knows the capitals of ASCII alone."""
     parts = (draft.name, draft.description, *draft.tags, draft.data_source, draft.query)

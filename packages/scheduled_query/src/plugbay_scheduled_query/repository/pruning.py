@@ -8,7 +8,6 @@ from typing import Any
 import sqlalchemy as sa
 from plugbay import Clock, Store
 
-from plugbay_scheduled_query.core.paging import NumberRange, numbers_to_prune
 from plugbay_scheduled_query.tables import history, queries, results, runs, states
 
 PRUNE_STEP = 200  # history rows of one query that go at a time
@@ -86,8 +85,7 @@ class Housekeeping:
 def prune(connection: sa.Connection, state: dict[str, Any], now: datetime, keeping: Keeping) -> bool:
     """Deletes a step of what one query has too much, and moves the low ends in `state`; whether any went."""
     first: int = state["first_number"]
-    surplus = numbers_to_prune(NumberRange(first, state["last_number"]), keeping.limit_history)
-    last = surplus.highest if surplus else first - 1
+    last = state["last_number"] - keeping.limit_history if keeping.limit_history >= 0 else first - 1
     if oldest := keeping.oldest(now):
         last = max(last, _last_before(connection, state, oldest))
     last = min(last, first + PRUNE_STEP - 1)
