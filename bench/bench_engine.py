@@ -13,10 +13,9 @@ from pathlib import Path
 
 import plugbay_task_worker
 from plugbay import Clock, Store, SystemClock
-from plugbay_task_worker.claims import KEEP_TICKS, MemoryClaims, TickClaims
 from plugbay_task_worker.embedded import EmbeddedEngine
-from plugbay_task_worker.job import Job
-from plugbay_task_worker.store_claims import StoreClaims
+from plugbay_task_worker.engine import Job
+from plugbay_task_worker.tick_claims import KEEP_TICKS, MemoryTickClaims, StoreTickClaims, TickClaims
 
 MIGRATIONS = Path(plugbay_task_worker.__file__).parent / "migrations"
 TASKS, JOBS, PICK_UPS, TIMERS, BURSTS = 1_000, 50_000, 2_000, 200, 50
@@ -42,8 +41,8 @@ def main() -> None:
         store = Store("", Path(folder))
         store.migrate("task_worker", MIGRATIONS)
         print_idle()
-        print_minute("in memory", MemoryClaims())
-        print_minute("in a SQLite store", StoreClaims(store))
+        print_minute("in memory", MemoryTickClaims())
+        print_minute("in a SQLite store", StoreTickClaims(store))
         store.close()
     print_jobs()
     print_pick_up()
@@ -161,7 +160,7 @@ def print_burst() -> None:
 def engine_at_work(
     clock: Clock | None = None, claims: TickClaims | None = None, workers: int = 16
 ) -> Iterator[EmbeddedEngine]:
-    engine = EmbeddedEngine(clock or SystemClock(), claims or MemoryClaims(), workers=workers)
+    engine = EmbeddedEngine(clock or SystemClock(), claims or MemoryTickClaims(), workers=workers)
     engine.start()
     try:
         yield engine

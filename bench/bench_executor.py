@@ -32,7 +32,7 @@ import pymysql  # noqa: E402
 import sqlalchemy as sa  # noqa: E402
 from plugbay_scheduled_query.core.model import Outcome  # noqa: E402
 from plugbay_scheduled_query.core.source import Target  # noqa: E402
-from plugbay_scheduled_query.executor.executor import Executor, RunRequest  # noqa: E402
+from plugbay_scheduled_query.executor import Executor, Statement  # noqa: E402
 from runner_kit import Asker, eventually, is_gone, target  # noqa: E402
 
 TRIVIAL = "SELECT 1"
@@ -73,7 +73,7 @@ def print_overhead(places: list[Place]) -> None:
     for place in places:
         with _executor(1) as asker:
             asker.value(place.target, TRIVIAL)
-            request = RunRequest("one", place.target, TRIVIAL, 30)
+            request = Statement("one", place.target, TRIVIAL, 30)
             count = SAMPLES.get(place.name, SAMPLES_ELSE)
             cpu = _cpu(asker.executor)
             through = _times(lambda run=asker.executor.run, r=request: _checked(run(r)), count)  # type: ignore[misc]
@@ -142,7 +142,7 @@ def print_orphans(places: list[Place]) -> None:
     print("\n## From kill -9 of the server until its runner, and the query, are gone (ms)")
     program = (
         "import sys; from runner_kit import Asker, eventually;"
-        "from plugbay_scheduled_query.executor.executor import Executor;"
+        "from plugbay_scheduled_query.executor import Executor;"
         "e = Executor(1, ahead=1); s = Asker(e).start(sys.argv[1], sys.argv[2], timeout_s=600);"
         "print(eventually(lambda: [r.pid for r in e.runners() if r.is_busy])[0], flush=True); s.outcome()"
     )
@@ -185,7 +185,7 @@ def _rate(asker: Asker, place: Target, threads: int) -> float:
     ready = threading.Barrier(threads + 1)
 
     def work(number: int) -> None:
-        request = RunRequest(number, place, TRIVIAL, 30)
+        request = Statement(number, place, TRIVIAL, 30)
         _checked(asker.executor.run(request))
         ready.wait()
         while not stop.is_set():

@@ -11,8 +11,7 @@ from collections.abc import Callable
 
 from plugbay_scheduled_query.core.guard import Rules
 from plugbay_scheduled_query.core.guard.judging import judge
-from plugbay_scheduled_query.dialects import check
-from plugbay_scheduled_query.dialects.guards import language_named
+from plugbay_scheduled_query.dialects import check, language_named
 
 SHORT = "SELECT count(*) FROM orders WHERE deleted_at IS NULL"
 REPORT = """

@@ -28,8 +28,8 @@ PAGES = (
     "/metrics",
 )
 ALONE = """
-import plugbay.module_manager
-plugbay.module_manager.find_installed = list
+import plugbay.plugins.manager
+plugbay.plugins.manager.find_installed = list
 from plugbay.cli import main
 main()
 """

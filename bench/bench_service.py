@@ -21,7 +21,7 @@ from plugbay_scheduled_query.assembly import Assembly
 from plugbay_scheduled_query.core.draft import Draft
 from plugbay_scheduled_query.core.model import Execution, MetricConfig, Outcome, Run
 from plugbay_scheduled_query.core.source import Target
-from plugbay_scheduled_query.executor.executor import Executor
+from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
@@ -35,8 +35,8 @@ from plugbay_scheduled_query.runs.node import Node
 from plugbay_scheduled_query.runs.service import JOB, Service
 from plugbay_scheduled_query.runs.telling import Reports
 from plugbay_scheduled_query.settings import Settings
-from plugbay_task_worker.claims import MemoryClaims
 from plugbay_task_worker.embedded import EmbeddedEngine
+from plugbay_task_worker.tick_claims import MemoryTickClaims
 
 MIGRATIONS = Path(tables.__file__).parent / "migrations"
 PAST, FAR = datetime(2020, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
@@ -125,7 +125,7 @@ def idle_cycle(store: Store, folder: Path) -> tuple[float, float]:
     """All that the task does each minute when nothing is due, with the default settings."""
     clock, settings = SystemClock(), Settings()
     executor = Executor(1, clock=clock)
-    engine = EmbeddedEngine(clock, MemoryClaims(), workers=4)
+    engine = EmbeddedEngine(clock, MemoryTickClaims(), workers=4)
     service = service_on(store, folder, engine, executor, settings, lambda finished, recorded: None)
     nothing: Any = None
     parts: Any = SimpleNamespace(service=service, settings=lambda: settings)
@@ -194,7 +194,7 @@ def bench_throughput(count: int, max_parallel: int = 8) -> None:
             connection.execute("CREATE TABLE orders (total REAL)")
         clock, settings = SystemClock(), Settings(interval=0, max_parallel=max_parallel)
         executor = Executor(max_parallel, clock=clock, ahead=max_parallel)
-        engine = EmbeddedEngine(clock, MemoryClaims(), workers=max_parallel + 4)
+        engine = EmbeddedEngine(clock, MemoryTickClaims(), workers=max_parallel + 4)
         late: list[float] = []
         done, reports = threading.Event(), Reports(EventBus())
 

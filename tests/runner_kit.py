@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from plugbay_scheduled_query.catalogue.own_store import OwnPlaces
-from plugbay_scheduled_query.catalogue.resolving import resolve
+from plugbay_scheduled_query.catalogue.targets import resolve
 from plugbay_scheduled_query.core.model import Outcome
-from plugbay_scheduled_query.core.source import Source, Target
-from plugbay_scheduled_query.executor.executor import Executor, RunRequest
-from plugbay_scheduled_query.runner.results import Caps
+from plugbay_scheduled_query.core.source import OwnStore, Source, Target
+from plugbay_scheduled_query.executor import Executor, Statement
+from plugbay_scheduled_query.runner.protocol import Caps
 
 PATIENCE_S = 60.0  # far more than anything needs, on a machine that does much else
 LOOK_AGAIN_S = 0.02
-NOWHERE = OwnPlaces(Path("/nonexistent/data"), "sqlite:////nonexistent/data/plugbay.db", environment={})
+NOWHERE = OwnStore(Path("/nonexistent/data"), Path("/nonexistent/data/plugbay.db"))
 
 _numbers = itertools.count()
 
 
-def target(url: str, around: OwnPlaces = NOWHERE, **fields: Any) -> Target:
-    return resolve(Source("test", url, **fields), around)
+def target(url: str, own: OwnStore = NOWHERE, **fields: Any) -> Target:
+    return resolve(Source("test", url, **fields), own, environment={})
 
 
 def eventually(is_true: Callable[[], Any], what: str = "it never came true") -> Any:
@@ -47,7 +46,7 @@ class Asker:
     ) -> Outcome:
         place = target(where) if isinstance(where, str) else where
         run_id = fields.pop("run_id", f"run-{next(_numbers)}")
-        return self.executor.run(RunRequest(run_id, place, sql, timeout_s, caps or Caps(), **fields))
+        return self.executor.run(Statement(run_id, place, sql, timeout_s, caps or Caps(), **fields))
 
     def rows(self, where: Target | str, sql: str, **fields: Any) -> Any:
         outcome = self.ask(where, sql, **fields)

@@ -7,18 +7,19 @@ from pathlib import Path
 
 from fakes import FakeClock
 from plugbay import EventBus, Store
+from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.model import Execution, Query
 from plugbay_scheduled_query.core.source import Target
-from plugbay_scheduled_query.executor.executor import Executor
+from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.repository.history import Histories, HistoryFilter
 from plugbay_scheduled_query.runs.claiming import OWNER
-from plugbay_scheduled_query.runs.executing import Executing, SourceProblem
+from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
 from plugbay_scheduled_query.runs.service import JOB, TASK, Ran, Service
 from plugbay_scheduled_query.runs.telling import Reports
 from plugbay_scheduled_query.settings import Settings
-from plugbay_task_worker.claims import MemoryClaims
 from plugbay_task_worker.embedded import EmbeddedEngine
+from plugbay_task_worker.tick_claims import MemoryTickClaims
 
 FOREVER = (
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1e15) SELECT COUNT(*) FROM n"
@@ -42,7 +43,7 @@ class World:
     """A node of the service, with everything around it."""
 
     def __init__(
-        self, store: Store, clock: FakeClock, shop: Path, data_dir: Path, claims: MemoryClaims
+        self, store: Store, clock: FakeClock, shop: Path, data_dir: Path, claims: MemoryTickClaims
     ) -> None:
         self.store, self.clock = store, clock
         self.settings = Settings(interval=0)

@@ -108,40 +108,15 @@ def test_plugins_do_not_import_each_other(package: str):
 
 
 LAYERS_OF_THE_HOST = [
-    {
-        "errors",
-        "logs",
-        "clock",
-        "bounded",
-        "events",
-        "load_order",
-        "flash",
-        "base_module",
-        "keys",
-        "private_files",
-    },
-    {
-        "discovery",
-        "module_fields",
-        "requirements",
-        "menu",
-        "config",
-        "settings",
-        "misspelt",
-        "secrets",
-        "fingerprints",
-        "store",
-        "metrics",
-        "health",
-        "static_files",
-        "web",
-    },
-    {"plugin", "records", "rotation", "route_table", "templating", "auth", "visits"},
-    {"activation", "module_manager", "following", "restart", "home", "scaffold"},
-    {"plugin_service"},
+    {"errors", "logs", "clock", "private_files"},
+    {"events", "settings", "store", "web"},
+    {"menu", "metrics", "health", "secrets"},
+    {"base_module", "server"},
+    {"auth"},
+    {"plugins"},
     {"admin"},
     {"host"},
-    {"application", "server"},
+    {"application"},
     {"cli"},
 ]
 
@@ -162,6 +137,64 @@ def test_every_part_of_the_host_has_its_layer_and_imports_only_downwards():
 def test_the_layers_of_the_host_are_drawn_in_the_documents():
     drawn = (ROOT / "docs/architecture.md").read_text().split("## The host")[1].split("```")[1]
     assert set(re.findall(r"\w+", drawn)) == set().union(*LAYERS_OF_THE_HOST)
+
+
+# of each plugin: the section of docs/architecture.md that draws it, and its parts from the ground up
+LAYERS_OF_THE_PLUGINS: dict[str, tuple[str, list[set[str]]]] = {
+    "plugbay_ui_tools": (
+        "## The UI tools",
+        [{"cron_words", "gallery"}, {"filters"}, {"cells", "figures"}, {"macros"}, {"plugin"}],
+    ),
+    "plugbay_task_worker": (
+        "## The task worker",
+        [
+            {"engine", "timetable", "tick_claims"},
+            {"worker_pool", "metrics", "pages"},
+            {"ticker"},
+            {"embedded"},
+            {"plugin"},
+        ],
+    ),
+}
+
+
+def upward_imports(package: str, layers: list[set[str]]) -> list[str]:
+    """The imports of a part in its own layer or above, and the parts that have no layer."""
+    level = {part: number for number, layer in enumerate(layers) for part in layer}
+    found = []
+    for name, others in graph(package).items():
+        part = _part(name)
+        if part in ("", "migrations"):
+            continue
+        if part not in level:
+            found.append(f"{part} has no layer")
+            continue
+        above = [other for other in others if _part(other) != part and level[_part(other)] >= level[part]]
+        found += [f"{name} imports {other}" for other in above]
+    return found
+
+
+def _part(name: str) -> str:
+    return name.partition(".")[2].split(".")[0]
+
+
+@pytest.mark.parametrize("package", LAYERS_OF_THE_PLUGINS)
+def test_every_part_of_a_plugin_has_its_layer_and_imports_only_downwards(package: str):
+    assert upward_imports(package, LAYERS_OF_THE_PLUGINS[package][1]) == []
+
+
+def test_an_import_upwards_is_found():
+    _, layers = LAYERS_OF_THE_PLUGINS["plugbay_ui_tools"]
+    assert "plugbay_ui_tools.cells imports plugbay_ui_tools.filters" in upward_imports(
+        "plugbay_ui_tools", layers[::-1]
+    )
+
+
+@pytest.mark.parametrize("package", LAYERS_OF_THE_PLUGINS)
+def test_the_layers_of_a_plugin_are_drawn_in_the_documents(package: str):
+    section, layers = LAYERS_OF_THE_PLUGINS[package]
+    drawn = (ROOT / "docs/architecture.md").read_text().split(f"{section}\n")[1].split("```")[1]
+    assert set(re.findall(r"\w+", drawn)) == set().union(*layers)
 
 
 ALLOWED_IN_THE_CORE = {"cronsim", "sqlglot"}

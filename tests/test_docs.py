@@ -10,7 +10,7 @@ from plugbay import BaseModule, HostConfig
 from plugbay.application import create_app
 from plugbay.cli import BROUGHT_BY, root
 from plugbay_scheduled_query.settings import Settings
-from plugbay_task_worker.settings import TaskWorkerSettings
+from plugbay_task_worker.plugin import TaskWorkerSettings
 
 ROOT = Path(__file__).parents[1]
 DOCS = {path.name: path.read_text() for path in (ROOT / "docs").glob("*.md")}

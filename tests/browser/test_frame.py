@@ -18,7 +18,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server without any plugin."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("plugbay.module_manager.find_installed", list)
+        patch.setattr("plugbay.plugins.manager.find_installed", list)
         app = create_app(home, {"data_dir": home / "data", "admin_password": PASSWORD})
         with served(app) as url:
             yield url

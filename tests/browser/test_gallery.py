@@ -9,7 +9,7 @@ from browser.watching import Watch, barriers
 from live import served
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from plugbay.application import create_app
-from plugbay.discovery import find_installed
+from plugbay.plugins.discovery import find_installed
 from ui_tools.test_macros import HOSTILE, sources
 
 PASSWORD = "correct horse battery staple"
@@ -43,7 +43,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     write_attack(home / "plugins/attack")
     only = [source for source in find_installed() if source.name == "ui_tools"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("plugbay.module_manager.find_installed", lambda: only)
+        patch.setattr("plugbay.plugins.manager.find_installed", lambda: only)
         app = create_app(home, {"data_dir": home / "data", "admin_password": PASSWORD})
         with served(app) as url:
             yield url

@@ -9,7 +9,7 @@ from live import served
 from playwright.sync_api import BrowserContext, Page, expect
 from plugbay import Plugbay
 from plugbay.application import create_app
-from plugbay.discovery import find_installed
+from plugbay.plugins.discovery import find_installed
 from plugbay_task_worker import Engine
 from task_worker.world import Stoppable, opened_at_last
 
@@ -27,7 +27,7 @@ def served_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str,
     home = tmp_path_factory.mktemp("home")
     only = [source for source in find_installed() if source.name == "task_worker"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("plugbay.module_manager.find_installed", lambda: only)
+        patch.setattr("plugbay.plugins.manager.find_installed", lambda: only)
         app = create_app(home, {"data_dir": home / "data", "admin_password": PASSWORD})
         with served(app) as url:
             yield url, app.state.plugbay

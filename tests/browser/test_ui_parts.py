@@ -8,7 +8,7 @@ from live import served
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 from plugbay.application import create_app
 from plugbay.auth.passwords import Costs, Passwords
-from plugbay.discovery import find_installed
+from plugbay.plugins.discovery import find_installed
 
 PASSWORD = "correct horse battery staple"
 
@@ -42,6 +42,9 @@ PAGE = """
   {% for name in ("sqlite", "postgresql", "mysql", "duckdb") %}
   <option data-dialect="{{ name }}">{{ name }}</option>
   {% endfor %}
+  <option data-dialect="MSSQL">mssql</option>
+  <option data-dialect="clickhouse">unknown</option>
+  <option data-dialect="clickhouse" data-quotes="`">quoted</option>
 </select>
 {{ ui.sql_editor("query", follow="#source") }}
 {% endblock %}
@@ -54,7 +57,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     write_plugin(home / "plugins/source_editing")
     only = [source for source in find_installed() if source.name == "ui_tools"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("plugbay.module_manager.find_installed", lambda: only)
+        patch.setattr("plugbay.plugins.manager.find_installed", lambda: only)
         patch.setattr(Passwords, "costs", Costs(passes=1, memory_kib=64, lanes=1))
         app = create_app(home, {"data_dir": home / "data", "admin_password": PASSWORD})
         with served(app) as url:
@@ -145,6 +148,18 @@ def test_the_editor_highlights_the_words_of_the_dialect(page: Page, dialect: str
             expect(shown).to_have_count(0)  # a plain word has no element of its own
 
 
+def test_a_dialect_that_the_editor_brings_needs_only_its_name(page: Page):
+    editor = write(page, "mssql", "select getdate from x qualify")
+    expect(editor.get_by_text("getdate", exact=True)).to_have_count(1)
+    expect(editor.get_by_text("qualify", exact=True)).to_have_count(0)
+
+
+def test_the_page_says_which_signs_quote_a_name(page: Page):
+    for source, count in {"unknown": 0, "quoted": 1, "sqlite": 1, "postgresql": 0}.items():
+        editor = write(page, source, "select `a b` from t")
+        expect(editor.get_by_text("`a b`", exact=True)).to_have_count(count)
+
+
 @pytest.mark.parametrize(
     ("dialect", "written", "formatted"),
     [
@@ -152,6 +167,7 @@ def test_the_editor_highlights_the_words_of_the_dialect(page: Page, dialect: str
         ("postgresql", "select a::int from t", "SELECT\n  a::int\nFROM\n  t"),
         ("mysql", r"select 'it\'s', `b c` from t", "SELECT\n  'it\\'s',\n  `b c`\nFROM\n  t"),
         ("duckdb", "select a from t qualify b = 1", "SELECT\n  a\nFROM\n  t\nQUALIFY\n  b = 1"),
+        ("quoted", "select a from t final", "SELECT\n  a\nFROM\n  t FINAL"),
     ],
 )
 def test_the_editor_formats_by_the_dialect(page: Page, dialect: str, written: str, formatted: str):

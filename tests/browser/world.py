@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page
 from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.queries.editing import Saved
 from plugbay_scheduled_query.tables import lanes, queries
-from plugbay_scheduled_query.web.parts import Parts
+from plugbay_scheduled_query.web.dependencies import Parts
 from service_world import run_now, until
 
 PASSWORD = "correct horse battery staple"

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 SERVER = """
 import json, sys, threading
 from runner_kit import Asker, eventually
-from plugbay_scheduled_query.executor.executor import Executor
+from plugbay_scheduled_query.executor import Executor
 
 executor = Executor(4)
 url, sql, how = sys.argv[1:]

@@ -8,7 +8,7 @@ import sqlite3
 import threading
 from pathlib import Path
 
-from plugbay_scheduled_query.executor.executor import Executor
+from plugbay_scheduled_query.executor import Executor
 from runner_kit import Asker, eventually, is_gone, target
 
 THREADS, RUNS, KILLS = 6, 60, 40

@@ -46,7 +46,7 @@ def sqlite_store(data_dir: Path) -> Iterator[Store]:
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """The host without the plugins that are installed beside it."""
-    monkeypatch.setattr("plugbay.module_manager.find_installed", list)
+    monkeypatch.setattr("plugbay.plugins.manager.find_installed", list)
     for variable in [name for name in os.environ if name.startswith(("PLUGBAY_", "GREETER_"))]:
         monkeypatch.delenv(variable)
 

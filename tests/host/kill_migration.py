@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from plugbay.store import Store
-from plugbay.store import upgrade as _alembic_is_loaded_before_forking  # noqa: F401
+from plugbay.store import migrate as _alembic_is_loaded_before_forking  # noqa: F401
 
 for name in ("sqlite://", "postgresql+psycopg://"):
     sa.create_engine(name)  # and so are the drivers

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import sqlalchemy as sa
+from plugbay.store import migrate as _alembic_is_loaded_before_forking  # noqa: F401
 from plugbay.store import open_store
-from plugbay.store import upgrade as _alembic_is_loaded_before_forking  # noqa: F401
 
 for name in ("sqlite://", "postgresql+psycopg://"):
     sa.create_engine(name)  # and so are the drivers

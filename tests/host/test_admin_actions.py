@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 from plugbay import Plugbay
-from plugbay.admin.actions import reloaded
+from plugbay.admin.plugin_pages import reloaded
 from starlette.types import Message, Receive, Scope, Send
 
 LIST = "/admin/plugins"

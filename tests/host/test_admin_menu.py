@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from plugbay import Plugbay
-from plugbay.admin.menu_form import moved, typed_overrides, without
+from plugbay.admin.menu_pages import moved, typed_overrides, without
 from plugbay.menu import MenuEntry, MenuOverride
 
 PAGE = "/admin/menu"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
-from plugbay import FlashMessage, Plugbay, requirements
-from plugbay.admin.installation import Installation, Installations
+from plugbay import FlashMessage, Plugbay
+from plugbay.plugins import requirements
+from plugbay.plugins.requirements import Installation, Installations
 
 PAGE = "/admin/base_module/needy/install-requirements"
 

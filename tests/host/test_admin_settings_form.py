@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from plugbay.admin.settings_form import TYPE_AGAIN, Current, FormField, form_fields, read_form, read_reset
-from plugbay.admin.settings_shape import shapes_of
+from plugbay.admin.settings_values import shapes_of
 from plugbay.settings import MASK
 from pydantic import BaseModel, Field, SecretStr, field_validator, model_validator
 

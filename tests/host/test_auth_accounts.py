@@ -7,8 +7,8 @@ import pytest
 from fakes import FakeClock
 from plugbay.auth import AccountError, LocalAuthManager, add_user, create_token, ensure_first_admin
 from plugbay.auth.accounts import Account, Accounts
-from plugbay.auth.errors import LastAdmin, NameRefused, NameTaken, UnknownRole, UnknownUser
 from plugbay.auth.passwords import Costs, Passwords
+from plugbay.errors import LastAdmin, NameRefused, NameTaken, UnknownRole, UnknownUser
 from plugbay.store import Store
 
 

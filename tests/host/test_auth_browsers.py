@@ -1,5 +1,5 @@
 import pytest
-from plugbay.auth.browsers import browser_name
+from plugbay.auth.pages import browser_name
 
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
 

@@ -1,8 +1,16 @@
 import base64
 
 import pytest
-from plugbay.auth.cookies import clear_session_cookie, cookie_name, session_cookie, set_session_cookie
-from plugbay.auth.credentials import BasicLogin, BearerToken, SessionCookie, read_credential
+from plugbay.auth.credentials import (
+    BasicLogin,
+    BearerToken,
+    SessionCookie,
+    clear_session_cookie,
+    cookie_name,
+    read_credential,
+    session_cookie,
+    set_session_cookie,
+)
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 

@@ -9,14 +9,12 @@ import pytest
 from fastapi import FastAPI
 from plugbay import Plugbay
 from plugbay.auth import add_user
-from plugbay.auth.body_limit import MAX_BODY
-from plugbay.auth.names import MAX_NAME, MAX_PASSWORD, MIN_PASSWORD
-from plugbay.auth.passwords import Costs
-from plugbay.auth.remembered import REMEMBER_S
-from plugbay.auth.security_headers import FIXED, POLICY
-from plugbay.auth.sessions import IDLE_S, LONGEST_S
-from plugbay.auth.slots import AT_ONCE, MOST_WAITING
-from plugbay.auth.throttle import FIRST_WAIT_S, LONGEST_WAIT_S
+from plugbay.auth.accounts import MAX_NAME, MAX_PASSWORD, MIN_PASSWORD
+from plugbay.auth.browser_security import FIXED, POLICY
+from plugbay.auth.credentials import IDLE_S, LONGEST_S
+from plugbay.auth.guard import MAX_BODY
+from plugbay.auth.local import REMEMBER_S
+from plugbay.auth.passwords import CHECKS_AT_ONCE, FIRST_WAIT_S, LONGEST_WAIT_S, MOST_WAITING, Costs
 from visitor import Visitor
 
 PAGE = (Path(__file__).parents[2] / "docs/security.md").read_text()
@@ -127,7 +125,7 @@ def test_the_page_names_the_figures_of_the_code(promise: str) -> None:
 
 
 def test_the_page_names_every_header() -> None:
-    assert AT_ONCE == 2
+    assert CHECKS_AT_ONCE == 2
     assert "At most two passwords" in TEXT
     assert POLICY.format(nonce="…", form_action="'self'") in PAGE
     for name, value in FIXED:

@@ -1,8 +1,8 @@
 import pytest
 from fastapi import HTTPException
 from plugbay.auth import User, refuse_cross_site_get
-from plugbay.auth.marks import USER
-from plugbay.auth.origin import cross_site_get_signs, cross_site_signs, refuse_cross_site
+from plugbay.auth.browser_security import cross_site_get_signs, cross_site_signs, refuse_cross_site
+from plugbay.auth.roles import USER
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 

@@ -4,10 +4,9 @@ import anyio
 import pytest
 from argon2.exceptions import VerifyMismatchError
 from own_thread import in_own_thread
-from plugbay.auth.errors import NameRefused, PasswordRefused, TooManyAttempts
-from plugbay.auth.names import MAX_PASSWORD, checked_name, checked_password, is_possible_name
-from plugbay.auth.passwords import Costs, Passwords
-from plugbay.auth.slots import Slots
+from plugbay.auth.accounts import MAX_PASSWORD, checked_name, checked_password, is_possible_name
+from plugbay.auth.passwords import CheckQueue, Costs, Passwords
+from plugbay.errors import NameRefused, PasswordRefused, TooManyAttempts
 
 
 def test_a_hash_matches_its_password_alone() -> None:
@@ -93,7 +92,7 @@ def test_only_so_many_passwords_are_checked_at_once() -> None:
         running.pop()
 
     async def two_hundred_clicks() -> None:
-        slots = Slots(at_once=2, most_waiting=198)
+        slots = CheckQueue(at_once=2, most_waiting=198)
         async with anyio.create_task_group() as group:
             for _ in range(200):
                 group.start_soon(slots.run, work)
@@ -104,7 +103,7 @@ def test_only_so_many_passwords_are_checked_at_once() -> None:
 
 def test_whoever_would_wait_too_long_is_told_to_come_again() -> None:
     async def one_too_many() -> list[str]:
-        slots, answers = Slots(at_once=1, most_waiting=1), []
+        slots, answers = CheckQueue(at_once=1, most_waiting=1), []
 
         async def click() -> None:
             try:
@@ -123,7 +122,7 @@ def test_whoever_would_wait_too_long_is_told_to_come_again() -> None:
 
 def test_a_crowd_from_one_address_leaves_room_for_others() -> None:
     async def a_crowd_and_another() -> dict[str, list[str]]:
-        slots = Slots(at_once=1, most_waiting=3)
+        slots = CheckQueue(at_once=1, most_waiting=3)
         answers: dict[str, list[str]] = {"crowd": [], "other": []}
 
         async def click(address: str) -> None:

@@ -4,10 +4,9 @@ import pytest
 import sqlalchemy as sa
 from fakes import FakeClock
 from plugbay.auth.accounts import Account, Accounts
+from plugbay.auth.credentials import IDLE_S, LONGEST_S, WRITE_EVERY_S, Sessions
 from plugbay.auth.passwords import Passwords
-from plugbay.auth.sessions import IDLE_S, LONGEST_S, Sessions
-from plugbay.auth.touch import WRITE_EVERY_S
-from plugbay.auth.user import User
+from plugbay.auth.roles import User
 from plugbay.store import Store
 from plugbay.store.tables import sessions as table
 

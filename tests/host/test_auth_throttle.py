@@ -1,8 +1,8 @@
 import pytest
 import sqlalchemy as sa
 from fakes import FakeClock
-from plugbay.auth.errors import TooManyAttempts
-from plugbay.auth.throttle import FORGET_AFTER_S, Attempt, Throttle, neighbourhood, wait_after
+from plugbay.auth.passwords import FORGET_AFTER_S, Attempt, Throttle, neighbourhood, wait_after
+from plugbay.errors import TooManyAttempts
 from plugbay.store import Store
 from plugbay.store.tables import login_failures
 

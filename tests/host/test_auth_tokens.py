@@ -2,10 +2,10 @@ import pytest
 import sqlalchemy as sa
 from fakes import FakeClock
 from plugbay.auth.accounts import Account, Accounts
-from plugbay.auth.errors import LabelRefused, TooManyTokens, UnknownUser
+from plugbay.auth.credentials import MOST_TOKENS, Tokens
 from plugbay.auth.passwords import Passwords
-from plugbay.auth.tokens import MOST_PER_USER, Tokens
-from plugbay.auth.user import User
+from plugbay.auth.roles import User
+from plugbay.errors import LabelRefused, TooManyTokens, UnknownUser
 from plugbay.store import Store
 from plugbay.store.tables import api_tokens
 
@@ -144,7 +144,7 @@ def test_nobody_fills_the_store_with_tokens(
 ) -> None:
     rows = [
         {"user_id": ada.id, "name": "x", "token_hash": str(number), "created_at": clock.now()}
-        for number in range(MOST_PER_USER)
+        for number in range(MOST_TOKENS)
     ]
     with store.begin() as connection:
         connection.execute(sa.insert(api_tokens), rows)

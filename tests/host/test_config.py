@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 from plugbay import HostConfig, InvalidConfig
-from plugbay.config import load_config
+from plugbay.settings import load_config
 
 SPECIFIED = {
     "app_name": "Plugbay",

@@ -2,7 +2,8 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from plugbay.discovery import (
+from plugbay.errors import PluginRefused
+from plugbay.plugins.discovery import (
     PluginSource,
     find_in_folder,
     find_installed,
@@ -10,7 +11,6 @@ from plugbay.discovery import (
     is_valid_name,
     unimport_plugin,
 )
-from plugbay.errors import PluginRefused
 
 CODE = "from plugbay import BaseModule\nclass {name}(BaseModule):\n    def on_load(self): pass\n"
 

@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 from cryptography.fernet import Fernet
 from plugbay.errors import KeyMismatch, OperatorError
-from plugbay.fingerprints import check_keys, fingerprint
+from plugbay.secrets import check_keys, fingerprint
 from plugbay.store import Store
 from plugbay.store.tables import key_fingerprints
 

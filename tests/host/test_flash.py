@@ -3,7 +3,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse
 from fastapi.testclient import TestClient
 from plugbay import FlashMessage, flash
-from plugbay.flash import COOKIE, FlashMiddleware, decode, encode, take_flashes
+from plugbay.web.flash_messages import COOKIE, FlashMiddleware, decode, encode, take_flashes
 
 SECRET = b"s" * 32
 

@@ -168,7 +168,7 @@ def test_every_route_of_host_and_plugins_is_closed_unless_it_is_one_of_the_few(m
 
 
 def test_the_placeholder_never_signs_anything(make_host):
-    from plugbay.keys import SESSION_SECRET_PLACEHOLDER
+    from plugbay.secrets import SESSION_SECRET_PLACEHOLDER
 
     with pytest.raises(KeyRefused, match="PLUGBAY_SESSION_SECRET_KEY"):
         make_host(config={"session_secret_key": SESSION_SECRET_PLACEHOLDER})
@@ -321,7 +321,7 @@ def test_alone_a_store_that_does_not_answer_is_503(
         raise StoreBusy(seconds=10)
 
     monkeypatch.setattr(standalone.app.state.plugbay.metrics, "exposition", busy)
-    monkeypatch.setattr("plugbay.web.paths.API_PREFIXES", ("/api/",))
+    monkeypatch.setattr("plugbay.web.requests.API_PREFIXES", ("/api/",))
     answer = standalone.get("/metrics", headers={"accept": accept})
     assert answer.status_code == 503
     assert shown in answer.text

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from cryptography.fernet import Fernet
 from plugbay.errors import DataDirUnusable, KeyRefused, OperatorError
-from plugbay.keys import SESSION_SECRET_PLACEHOLDER, encryption_keys, session_secret
+from plugbay.secrets import encryption_keys, session_secret
+from plugbay.settings import SESSION_SECRET_PLACEHOLDER
 
 
 def mode(path: Path) -> int:
@@ -132,7 +133,7 @@ def test_processes_that_start_at_once_agree_on_the_keys(data_dir: Path) -> None:
     program = """if True:
         import sys
         from pathlib import Path
-        from plugbay.keys import encryption_keys, session_secret
+        from plugbay.secrets import encryption_keys, session_secret
         from cryptography.fernet import Fernet
         print("ready", flush=True)
         sys.stdin.read()
@@ -154,6 +155,8 @@ def test_processes_that_start_at_once_agree_on_the_keys(data_dir: Path) -> None:
 
 
 def test_reading_the_configuration_does_not_load_the_cryptography() -> None:
-    program = "import sys, plugbay.keys; print('cryptography' in sys.modules, 'sqlalchemy' in sys.modules)"
+    program = (
+        "import sys, plugbay.settings; print('cryptography' in sys.modules, 'sqlalchemy' in sys.modules)"
+    )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert said.stdout.split()[0] == "False"

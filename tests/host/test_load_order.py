@@ -1,4 +1,4 @@
-from plugbay.load_order import Candidate, dependents, plan_load
+from plugbay.plugins.load_order import Candidate, dependents, plan_load
 
 
 def refusal(*candidates: Candidate, absent: dict[str, str] | None = None) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from plugbay import FlashMessage, Plugbay
-from plugbay.plugin_service import PluginService
+from plugbay.plugins.service import PluginService
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def hanging(write_plugin, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A plugin whose `on_unload` does not end before the test does; the host waits a moment for it."""
     let_go = threading.Event()
     monkeypatch.setattr("builtins.let_go", let_go, raising=False)
-    monkeypatch.setattr("plugbay.activation.UNLOAD_LIMIT_S", 0.05)
+    monkeypatch.setattr("plugbay.plugins.activation.UNLOAD_LIMIT_S", 0.05)
     write_plugin("stubborn", "def on_unload(self): let_go.wait()")
     yield
     let_go.set()
@@ -291,7 +291,7 @@ def test_a_plugin_that_hangs_while_it_goes_is_named_and_holds_up_nobody(
     assert "unload_hangs" in caplog.text
     assert states(host)["stubborn"] == "disabled"
     with monkeypatch.context() as patient:
-        patient.setattr("plugbay.activation.UNLOAD_LIMIT_S", 60)
+        patient.setattr("plugbay.plugins.activation.UNLOAD_LIMIT_S", 60)
         assert PluginService.disable_plugin("polite", host).level == "success"
     assert "on_unload did not end" in client_of(host).get("/admin/plugins").text
     assert host.modules.enable("stubborn").is_loaded

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from plugbay import requirements
+from plugbay.plugins import requirements
+from plugbay.plugins.requirements import InstallFailed, RequirementRefused, declared, install, missing
 from plugbay.private_files import file_lock
-from plugbay.requirements import InstallFailed, RequirementRefused, declared, install, missing
 
 UV = Path(sys.executable).with_name("uv")
 

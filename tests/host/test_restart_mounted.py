@@ -5,7 +5,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from plugbay.restart import RELOADER
+from plugbay.server import RELOADER
 from servers import PASSWORD, START_S, UVICORN, get, serving
 
 ADMIN = ("admin", PASSWORD)

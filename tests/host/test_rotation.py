@@ -10,8 +10,7 @@ from cryptography.fernet import Fernet
 from plugbay import Plugbay, new_metadata
 from plugbay.cli import root
 from plugbay.errors import SecretUnreadable
-from plugbay.rotation import rotate
-from plugbay.secrets import Secrets
+from plugbay.secrets import Secrets, rotate
 from plugbay.store import Store
 
 OLD, NEW, LOST = (Fernet.generate_key().decode() for _ in range(3))

@@ -4,7 +4,7 @@ import pytest
 from fastapi import APIRouter, Depends, FastAPI, WebSocket
 from fastapi.testclient import TestClient
 from plugbay.errors import PluginRefused
-from plugbay.route_table import Contribution, RouteTable
+from plugbay.plugins.routes import Contribution, RouteTable
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 

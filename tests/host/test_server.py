@@ -9,8 +9,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from plugbay.restart import LISTEN_FD, Restarter
-from plugbay.server import listen
+from plugbay.server import LISTEN_FD, Restarter, listen
 from servers import PASSWORD, START_S, get, plugbay, serving
 
 ADMIN = ("admin", PASSWORD)

@@ -13,9 +13,8 @@ from typing import Self
 import pytest
 import sqlalchemy as sa
 from plugbay.errors import BackupFailed
-from plugbay.store import Store, new_metadata, open_store
-from plugbay.store.backup import backup_store
-from plugbay.store.urls import sqlite_url
+from plugbay.store import Store, backup_store, new_metadata, open_store
+from plugbay.store.engines import sqlite_url
 
 PAIRS = 2000
 ledger = sa.Table(
@@ -196,8 +195,8 @@ def test_a_copy_that_does_not_fit_leaves_nothing_behind(sqlite_store: Store, tmp
         import resource, signal, sys
         from pathlib import Path
         from plugbay.errors import BackupFailed
-        from plugbay.store.backup import backup_store
-        from plugbay.store.urls import sqlite_url
+        from plugbay.store import backup_store
+        from plugbay.store.engines import sqlite_url
         url = sqlite_url(Path(sys.argv[1]))
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from plugbay.errors import StoreBusy, StoreDamaged, StoreFull, StoreNotADatabase, StoreUnavailable
 from plugbay.store import Store, open_store
-from plugbay.store.failures import sqlite_failure
+from plugbay.store.engines import sqlite_failure
 from plugbay.store.tables import menu_overrides
 
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from migration_scripts import write_plants, write_step
 from plugbay.errors import MigrationFailed, MigrationsUnclear, StoreFull, StoreNewer
 from plugbay.store import HOST_MIGRATIONS, Store
-from plugbay.store.revisions import read_revisions
+from plugbay.store.migrating import read_revisions
 
 
 @pytest.fixture

@@ -22,8 +22,7 @@ from plugbay.errors import (
     StoreWithoutWal,
 )
 from plugbay.store import Store, open_store
-from plugbay.store.sqlite import CONNECTION_PRAGMAS
-from plugbay.store.urls import store_url
+from plugbay.store.engines import CONNECTION_PRAGMAS, store_url
 
 
 def mode(path: Path) -> int:

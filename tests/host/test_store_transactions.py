@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from plugbay.errors import StoreBusy
 from plugbay.store import Store, new_metadata
-from plugbay.store import failures as store_failures
+from plugbay.store import engines as store_failures
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
@@ -46,7 +46,7 @@ def sqlite_store(sqlite_store: Store) -> Store:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -> Iterator[Store]:
     """A SQLite store that waits for a twentieth of a second instead of ten."""
-    monkeypatch.setattr("plugbay.store.sqlite.WAIT_S", 0.05)
+    monkeypatch.setattr("plugbay.store.engines.WAIT_S", 0.05)
     monkeypatch.setattr(store_failures, "WAIT_S", 0.05)
     store = Store("", data_dir)
     with store.begin() as connection:

@@ -1,6 +1,6 @@
 import pytest
 from jinja2 import DictLoader, TemplateNotFound
-from plugbay.templating import Templates
+from plugbay.web.pages import Templates
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from fastapi import Depends, FastAPI, WebSocket
 from fastapi.testclient import TestClient
 from plugbay import Plugbay
-from plugbay.visits import Visits
+from plugbay.plugins import OpenRequests
 
 BODY = """
 from fastapi import APIRouter, Depends
@@ -60,7 +60,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 def test_a_plugin_goes_after_the_last_request_has_been_answered(
     world: World, make_host, client_of, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("plugbay.activation.LEAVE_LIMIT_S", 60)
+    monkeypatch.setattr("plugbay.plugins.activation.LEAVE_LIMIT_S", 60)
     host = make_host()
     client = client_of(host)
     with ThreadPoolExecutor(2) as pool:
@@ -80,7 +80,7 @@ def test_a_plugin_goes_after_the_last_request_has_been_answered(
 def test_a_plugin_does_not_wait_for_ever(
     world: World, make_host, client_of, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    monkeypatch.setattr("plugbay.activation.LEAVE_LIMIT_S", 0.05)
+    monkeypatch.setattr("plugbay.plugins.activation.LEAVE_LIMIT_S", 0.05)
     host = make_host()
     client = client_of(host)
     client.raise_server_exceptions = False
@@ -111,7 +111,7 @@ def test_nobody_is_let_in_before_a_plugin_is_complete(world: World, make_host):
 
 
 def test_who_was_on_the_way_when_it_went_is_told_that_it_is_gone() -> None:
-    app, visits = FastAPI(), Visits()
+    app, visits = FastAPI(), OpenRequests()
     app.add_api_route("/", lambda: "here", dependencies=[Depends(visits)])
     assert TestClient(app).get("/").json() == "here"
     assert not visits.close(0)  # no middleware of ours stands around this application: nobody left
@@ -119,7 +119,7 @@ def test_who_was_on_the_way_when_it_went_is_told_that_it_is_gone() -> None:
 
 
 def test_a_websocket_holds_nobody_up() -> None:
-    app, visits = FastAPI(), Visits()
+    app, visits = FastAPI(), OpenRequests()
 
     async def talk(websocket: WebSocket) -> None:
         await visits(websocket)

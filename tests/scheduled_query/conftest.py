@@ -18,7 +18,7 @@ from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.recording import Ended, Recording
 from plugbay_scheduled_query.repository.takeover import Ownership
-from plugbay_task_worker.claims import MemoryClaims
+from plugbay_task_worker.tick_claims import MemoryTickClaims
 from service_world import World
 
 MIGRATIONS = Path(tables.__file__).parent / "migrations"
@@ -28,8 +28,7 @@ YEARLY = "0 0 1 1 *"
 @pytest.fixture(autouse=True)
 def patient_stores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many hands at one store wait for each other longer on a machine that does much else."""
-    for dialect in ("sqlite", "postgresql"):
-        monkeypatch.setattr(f"plugbay.store.{dialect}.WAIT_S", 120)
+    monkeypatch.setattr("plugbay.store.engines.WAIT_S", 120)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -151,7 +150,7 @@ def shop(tmp_path: Path) -> Path:
 def world(store: Store, clock: FakeClock, shop: Path, tmp_path: Path) -> Iterator[Callable[[], World]]:
     """Nodes of the service on one store, as many as a test asks for."""
     made: list[World] = []
-    claims = MemoryClaims()
+    claims = MemoryTickClaims()
 
     def make() -> World:
         made.append(World(store, clock, shop, tmp_path / "data", claims))

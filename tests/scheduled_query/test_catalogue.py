@@ -12,13 +12,12 @@ from cryptography.fernet import Fernet
 from plugbay import Secrets, Store
 from plugbay.store import open_store
 from plugbay_scheduled_query import tables
-from plugbay_scheduled_query.catalogue.own_store import SAMPLE_FILE, own_places_of
-from plugbay_scheduled_query.catalogue.sources import LOOK_S, SCHEMA_S, Catalogue
+from plugbay_scheduled_query.catalogue import LOOK_S, SCHEMA_S, Catalogue
+from plugbay_scheduled_query.catalogue.targets import SAMPLE_FILE, own_store_of
+from plugbay_scheduled_query.core.errors import SourceProblem, SourceUnavailableError
 from plugbay_scheduled_query.core.source import Source
-from plugbay_scheduled_query.dialects.session import Report, Table
-from plugbay_scheduled_query.executor.executor import SourceUnavailableError
+from plugbay_scheduled_query.dialects.contract import Report, Table
 from plugbay_scheduled_query.repository.sources import Origin, SourceRepository
-from plugbay_scheduled_query.runs.executing import SourceProblem
 
 
 class Looking:
@@ -163,12 +162,12 @@ def test_the_own_store_and_its_folder_are_refused_except_for_the_sample(catalogu
 def test_a_store_on_postgresql_is_known_by_its_identity_and_its_tables(postgres_url, tmp_path, clock):
     opened = open_store(postgres_url, tmp_path / "data")
     try:
-        around = own_places_of(SimpleNamespace(store=opened, clock=clock, data_dir=tmp_path / "data"))
+        own = own_store_of(SimpleNamespace(store=opened, clock=clock, data_dir=tmp_path / "data"))
     finally:
         opened.close()
-    assert around.store_identity is not None
-    assert "/" in around.store_identity.identity
-    assert {"users", "sessions", "api_tokens", "scheduled_query_sources"} <= set(around.store_identity.tables)
+    assert own.identity is not None
+    assert "/" in own.identity.identity
+    assert {"users", "sessions", "api_tokens", "scheduled_query_sources"} <= set(own.identity.tables)
 
 
 def test_views_mask_passwords_and_count_queries(catalogue, sources, store, shop):

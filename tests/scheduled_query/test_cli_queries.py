@@ -236,7 +236,7 @@ def test_a_source_of_the_environment_is_there_before_the_first_server(monkeypatc
 def test_no_command_disturbs_the_sources_of_a_servers_setting(folder, monkeypatch, look):
     """A server may have them in its environment, and the shell that calls the command may not."""
     monkeypatch.setenv("SCHEDULED_QUERY_SOURCES", '{"set": "sqlite:////set.db"}')
-    from plugbay_scheduled_query.catalogue.setting import adopt_setting
+    from plugbay_scheduled_query.catalogue import adopt_setting
 
     look(lambda sources, _: adopt_setting(sources, [Source("set", "sqlite:////set.db")], lambda _: "sqlite"))
     monkeypatch.delenv("SCHEDULED_QUERY_SOURCES")

@@ -8,7 +8,7 @@ import pytest
 from cryptography.fernet import Fernet
 from fastapi import FastAPI
 from plugbay import Plugbay, Secrets, SecretUnreadable
-from plugbay.rotation import rotate
+from plugbay.secrets import rotate
 from plugbay_scheduled_query.core.source import Source
 from plugbay_scheduled_query.repository.sources import SourceRepository
 

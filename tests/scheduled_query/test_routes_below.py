@@ -3,7 +3,7 @@
 import pytest
 from fastapi import APIRouter, FastAPI
 from fastapi.testclient import TestClient
-from plugbay_scheduled_query.web.parts import RoutesBelow
+from plugbay_scheduled_query.web import RoutesBelow
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def client():
         return number
 
     outer, app = APIRouter(), FastAPI()
-    outer.include_router(RoutesBelow("/api", inner.routes))
+    outer.include_router(RoutesBelow("/api", [inner]))
     app.include_router(outer)
     app.include_router(outer, prefix="/mounted")
     return TestClient(app)
@@ -47,7 +47,7 @@ def test_what_it_answers_is_documented(client):
 def test_it_does_not_ask_its_routes_about_other_paths(monkeypatch):
     asked = []
     monkeypatch.setattr(APIRouter, "matches", lambda self, scope: asked.append(scope["path"]))
-    router = RoutesBelow("/api")
+    router = RoutesBelow("/api", [])
     router.matches({"path": "/scheduled_query/"})
     router.matches({"path": "/api/one"})
     assert asked == ["/api/one"]

@@ -11,7 +11,7 @@ from plugbay import Plugbay
 from plugbay_scheduled_query import demo as samples
 from plugbay_scheduled_query.core.model import RenderType
 from plugbay_scheduled_query.repository.sources import Origin
-from plugbay_scheduled_query.web.parts import Parts
+from plugbay_scheduled_query.web.dependencies import Parts
 from service_world import run_now
 
 

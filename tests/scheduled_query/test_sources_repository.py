@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from cryptography.fernet import Fernet
 from plugbay import Secrets, SecretUnreadable
 from plugbay_scheduled_query import tables
-from plugbay_scheduled_query.catalogue.resolving import dialect_of_url
-from plugbay_scheduled_query.catalogue.setting import adopt_setting
+from plugbay_scheduled_query.catalogue import adopt_setting
+from plugbay_scheduled_query.catalogue.targets import dialect_of_url
 from plugbay_scheduled_query.core.source import Source
 from plugbay_scheduled_query.repository.definitions import Listing, SourceGone
 from plugbay_scheduled_query.repository.sources import NameTaken, Origin, SourceInUse, SourceRepository

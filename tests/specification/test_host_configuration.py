@@ -95,7 +95,9 @@ def test_show_empty_menu_entries(clients, value):
 @pytest.mark.parametrize("value", [True, False], ids=["true", "false"])
 def test_install_module_requirement_at_start(quiet, tmp_path, monkeypatch, value):
     asked: list[str] = []
-    monkeypatch.setattr("plugbay.requirements.install", lambda needs, *_: asked.extend(map(str, needs)))
+    monkeypatch.setattr(
+        "plugbay.plugins.requirements.install", lambda needs, *_: asked.extend(map(str, needs))
+    )
     (tmp_path / "domains/needy").mkdir(parents=True)
     (tmp_path / "domains/needy/plugin.py").write_text(PAGELESS)
     (tmp_path / "domains/needy/requirements.txt").write_text("a-package-that-is-not-here>=1\n")

@@ -13,7 +13,7 @@ from fastapi.responses import RedirectResponse
 from fastapi.testclient import TestClient
 from jinja2 import BaseLoader
 from plugbay import FlashMessage, Plugbay, PluginService
-from plugbay.module_manager import ModuleManager
+from plugbay.plugins.manager import ModuleManager
 
 METHODS = [
     ("discover_plugins", ["folder", "module_type"], list),

@@ -9,12 +9,11 @@ from fakes import FakeClock
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from plugbay import Plugbay, Store
-from plugbay.discovery import find_installed
+from plugbay.plugins.discovery import find_installed
 from plugbay_task_worker import embedded
-from plugbay_task_worker.claims import MemoryClaims
 from plugbay_task_worker.embedded import EmbeddedEngine
-from plugbay_task_worker.engine import EngineStats
-from plugbay_task_worker.job import Job
+from plugbay_task_worker.engine import EngineStats, Job
+from plugbay_task_worker.tick_claims import MemoryTickClaims
 from task_worker.world import PATIENCE_S, wait_for_our_threads
 
 PASSWORD = "correct horse battery staple"
@@ -52,7 +51,7 @@ def make_host(
 ) -> Iterator[Callable[..., Plugbay]]:
     """Builds hosts with this one plugin, and those of `{tmp_path}/plugins`; no thread outlives them."""
     ours = [source for source in find_installed() if source.name == "task_worker"]
-    monkeypatch.setattr("plugbay.module_manager.find_installed", lambda: ours)
+    monkeypatch.setattr("plugbay.plugins.manager.find_installed", lambda: ours)
     for variable in [name for name in os.environ if name.startswith(("PLUGBAY_", "TASK_WORKER_"))]:
         monkeypatch.delenv(variable)
     built: list[Plugbay] = []
@@ -96,7 +95,7 @@ def admin(host: Plugbay, client_of: Callable[..., TestClient]) -> TestClient:
 @pytest.fixture
 def stats(clock: FakeClock) -> EngineStats:
     """An engine with a past: a late task that failed, a job that went well."""
-    engine = EmbeddedEngine(clock, MemoryClaims(), workers=3)
+    engine = EmbeddedEngine(clock, MemoryTickClaims(), workers=3)
 
     def fail(job: Job) -> None:
         clock.advance(2)

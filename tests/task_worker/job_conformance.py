@@ -5,8 +5,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from plugbay_task_worker.engine import URGENT, AlreadyRegistered, InvalidName, StopReport, UnknownJob
-from plugbay_task_worker.job import Job, JobState
+from plugbay_task_worker.engine import (
+    URGENT,
+    AlreadyRegistered,
+    InvalidName,
+    Job,
+    JobState,
+    StopReport,
+    UnknownJob,
+)
 from task_worker.world import PATIENCE_S, Gate, Stoppable, World, opened_at_last, recent, wait_until
 
 

@@ -11,8 +11,8 @@ from fakes import FakeClock
 from fastapi.testclient import TestClient
 from plugbay import Plugbay
 from plugbay_task_worker.engine import EngineStats
-from plugbay_task_worker.exposition import exposition
-from plugbay_task_worker.settings import TaskWorkerSettings
+from plugbay_task_worker.metrics import metrics_text
+from plugbay_task_worker.plugin import TaskWorkerSettings
 from servers import environment
 from task_worker.world import PATIENCE_S
 
@@ -71,5 +71,5 @@ def test_every_setting_is_documented_with_its_default_and_variable(field: str) -
 
 
 def test_every_metric_is_documented(stats: EngineStats) -> None:
-    families = re.findall(r"^# TYPE (\S+)", exposition(stats), re.MULTILINE)
+    families = re.findall(r"^# TYPE (\S+)", metrics_text(stats), re.MULTILINE)
     assert set(families) == set(re.findall(r"^\| `(plugbay_\w+)`", PAGE, re.MULTILINE))

@@ -7,11 +7,9 @@ from datetime import timedelta
 import pytest
 from plugbay import Store, SystemClock
 from plugbay_task_worker import embedded
-from plugbay_task_worker.claims import MemoryClaims, Tick, TickClaims
 from plugbay_task_worker.embedded import EmbeddedEngine
-from plugbay_task_worker.engine import StopReport
-from plugbay_task_worker.job import Job, JobState
-from plugbay_task_worker.store_claims import StoreClaims
+from plugbay_task_worker.engine import Job, JobState, StopReport
+from plugbay_task_worker.tick_claims import MemoryTickClaims, StoreTickClaims, Tick, TickClaims
 from plugbay_task_worker.timetable import Timetable
 from task_worker.job_conformance import JobConformance
 from task_worker.tick_conformance import TickConformance
@@ -52,7 +50,7 @@ class EmbeddedWorld(World):
 
 @pytest.fixture
 def claims() -> TickClaims:
-    return MemoryClaims()
+    return MemoryTickClaims()
 
 
 @pytest.fixture
@@ -74,11 +72,11 @@ class TestTicks(TickConformance):
 
 class TestTicksClaimedInTheStore(TickConformance):
     @pytest.fixture
-    def claims(self, sqlite_store: Store) -> StoreClaims:
-        return StoreClaims(sqlite_store)
+    def claims(self, sqlite_store: Store) -> StoreTickClaims:
+        return StoreTickClaims(sqlite_store)
 
 
-class UncertainClaims(MemoryClaims):
+class UncertainClaims(MemoryTickClaims):
     """Claims in a store that is sometimes away, or slow."""
 
     def __init__(self) -> None:
@@ -317,7 +315,7 @@ class TestByTheMachinesClock:
 
     @pytest.fixture
     def engine(self) -> Iterator[EmbeddedEngine]:
-        engine = EmbeddedEngine(SystemClock(), MemoryClaims())
+        engine = EmbeddedEngine(SystemClock(), MemoryTickClaims())
         engine.start()
         yield engine
         engine.stop(0)

@@ -1,5 +1,6 @@
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from fakes import FakeClock
@@ -7,7 +8,7 @@ from fastapi.testclient import TestClient
 from plugbay import Plugbay
 from plugbay.auth import add_user
 from plugbay_task_worker.embedded import EmbeddedEngine
-from plugbay_task_worker.job import Job
+from plugbay_task_worker.engine import Job
 from plugbay_task_worker.plugin import TaskWorker
 from task_worker.conftest import PASSWORD
 from task_worker.world import PATIENCE_S, Gate, Stoppable, opened_at_last
@@ -56,6 +57,20 @@ def test_a_task_is_shown_with_its_owner_period_last_and_next_run(
 def test_a_task_that_never_ran_waits(admin: TestClient, engine: EmbeddedEngine) -> None:
     engine.every(owner="shop", name="count_stock", seconds=60, call=lambda job: None)
     assert "every minute waiting never – in 1 min 0 0 Run now" in text_of(admin)
+
+
+def test_of_several_hosts_in_a_process_each_shows_its_own_tasks(
+    make_host: Callable[..., Plugbay], client_of: Callable[..., TestClient], tmp_path: Path
+) -> None:
+    hosts = {name: make_host(data_dir=tmp_path / name) for name in ("north", "south")}
+    for name, host in hosts.items():
+        host.get_module("task_worker").engine.every(
+            owner="shop", name=name, seconds=60, call=lambda job: None
+        )
+
+    for name, host in hosts.items():
+        text = text_of(client_of(host))
+        assert [other for other in hosts if f"Run now {other}" in text] == [name]
 
 
 def test_the_last_error_is_shown_and_escaped(admin: TestClient, engine: EmbeddedEngine) -> None:

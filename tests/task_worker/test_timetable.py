@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_task_worker.claims import MemoryClaims, Tick
+from plugbay_task_worker.tick_claims import MemoryTickClaims, Tick
 from plugbay_task_worker.timetable import Due, Timetable, last_tick, next_tick
 
 NOON = 1_794_744_000  # a full hour
@@ -133,7 +133,7 @@ MOVES = st.lists(st.floats(-7000, 7000, allow_nan=False), max_size=40)
 def test_however_the_clock_moves_no_tick_is_claimed_twice_or_before_its_time(
     period: int, moves: list[float]
 ) -> None:
-    timetable, claims, now, fired = Timetable[str](), MemoryClaims(), float(NOON), []
+    timetable, claims, now, fired = Timetable[str](), MemoryTickClaims(), float(NOON), []
     timetable.repeat("a", period, now)
     for move in moves:
         now += move

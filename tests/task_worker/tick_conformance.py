@@ -5,8 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from plugbay_task_worker.engine import AlreadyRegistered, InvalidPeriod, NaiveTime
-from plugbay_task_worker.job import Job
+from plugbay_task_worker.engine import AlreadyRegistered, InvalidPeriod, Job, NaiveTime
 from task_worker.world import PATIENCE_S, Gate, Stoppable, World, opened_at_last, task_of
 
 

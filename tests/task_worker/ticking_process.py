@@ -9,13 +9,13 @@ from pathlib import Path
 from fakes import FakeClock
 from plugbay import Store
 from plugbay_task_worker.embedded import EmbeddedEngine
-from plugbay_task_worker.store_claims import StoreClaims
+from plugbay_task_worker.tick_claims import StoreTickClaims
 from task_worker.world import PATIENCE_S
 
 
 def main(data_dir: str) -> None:
     store, clock, calls = Store("", Path(data_dir)), FakeClock(), []
-    engine = EmbeddedEngine(clock, StoreClaims(store))
+    engine = EmbeddedEngine(clock, StoreTickClaims(store))
     engine.every(owner="shop", name="task", seconds=60, call=lambda job: calls.append(f"{job.due_at:%H:%M}"))
     engine.start()
     print("ready", flush=True)

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from fakes import FakeClock
-from plugbay_task_worker.engine import Engine, JobView, TaskStats
-from plugbay_task_worker.job import Job
+from plugbay_task_worker.engine import Engine, Job, JobView, TaskStats
 
 PATIENCE_S = 60.0  # how long a test waits for what should come at once
 

@@ -9,8 +9,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from plugbay import Plugbay
-from plugbay.discovery import find_installed
-from plugbay_ui_tools.toolbox import FILTERS, Toolbox
+from plugbay.plugins.discovery import find_installed
+from plugbay_ui_tools.filters import FILTERS
+from plugbay_ui_tools.macros import Toolbox
 from starlette.datastructures import QueryParams
 
 TEMPLATES = Path(plugbay_ui_tools.__file__).parent / "templates"
@@ -57,7 +58,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plugbay]:
     home = tmp_path_factory.mktemp("home")
     only = [source for source in find_installed() if source.name == "ui_tools"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("plugbay.module_manager.find_installed", lambda: only)
+        patch.setattr("plugbay.plugins.manager.find_installed", lambda: only)
         config = {"data_dir": home / "data", "admin_password": PASSWORD}
         made = Plugbay(FastAPI(), home, config=config, clock=FakeClock())
     with TestClient(made.app):

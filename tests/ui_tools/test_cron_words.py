@@ -5,6 +5,7 @@ import pytest
 from cronsim import CronSim, CronSimError
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from plugbay_scheduled_query.core.schedule import BadCron, parse
 from plugbay_ui_tools.cron_words import cron_words, describe_cron
 from ui_tools.cron_reader import read_schedule
 
@@ -81,11 +82,15 @@ def test_two_day_fields_go_by_the_rule_of_debian(expression: str, words: str):
     assert describe_cron(expression) == words
 
 
-@pytest.mark.parametrize(
-    "bad", ["", "hello", "* * * *", "* * * * * *", "99 * * * *", "* * 31 2 *", "@reboot", "*/0 * * * *"]
-)
+BAD = [
+    *("", "hello", "* * * *", "* * * * * *", "99 * * * *", "* * 31 2 *", "*/0 * * * *", "+5 * * * *"),
+    *("@reboot", "@midnight", "@annually", "@daily @daily", "* * * * *" + " " * 120, "0 0 LW * */7"),
+]
+
+
+@pytest.mark.parametrize("bad", BAD)
 def test_a_bad_expression_is_an_error_to_code_and_itself_on_a_page(bad: str):
-    with pytest.raises(ValueError, match=r"five fields|Bad"):
+    with pytest.raises(ValueError, match=r"five fields|Bad|no such day"):
         describe_cron(bad)
     assert cron_words(bad) == bad
 
@@ -120,11 +125,22 @@ def test_the_words_mean_what_the_expression_does(expression: str, moment: dateti
         runs = list(islice(CronSim(expression, moment), 4))
     except CronSimError:
         assume(False)
+    assume(runs)
     claim = read_schedule(describe_cron(expression))
     for run in runs:
         assert claim(run), f"{describe_cron(expression)} does not tell of {run}"
     for other in (moment, moment.replace(minute=0), moment.replace(hour=0, minute=0)):
         assert claim(other) == fires(expression, other), f"{describe_cron(expression)} is wrong about {other}"
+
+
+@settings(max_examples=200, deadline=None)
+@given(EXPRESSIONS | st.sampled_from(BAD) | st.text("0 */-,#@LWadily", max_size=12))
+def test_what_has_words_is_what_the_service_takes(expression: str):
+    try:
+        is_taken = bool(parse(expression))
+    except BadCron:
+        is_taken = False
+    assert (cron_words(expression) != expression) == is_taken
 
 
 @settings(max_examples=200, deadline=None)

@@ -1,7 +1,7 @@
 from datetime import timedelta
 
 import pytest
-from plugbay_ui_tools.durations import format_duration
+from plugbay_ui_tools.filters import format_duration
 
 
 @pytest.mark.parametrize(

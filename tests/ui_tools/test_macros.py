@@ -31,8 +31,8 @@ CALLS = {
     "filter_search": "ui.filter_search(h, h, label=h, placeholder=h)",
     "filter_select": "ui.filter_select(h, h, [h, (h, h)], h)",
     "filter_dates": "ui.filter_dates(h, h, names=(h, h), label=h, ranges=((h, h),))",
-    "sql_editor": "ui.sql_editor(h, h, label=h, dialect=h, schema={h: [h]}, schema_url=h, follow=h, run=h,"
-    " placeholder=h, error=h, hint=h)",
+    "sql_editor": "ui.sql_editor(h, h, label=h, dialect=h, quotes=h, schema={h: [h]}, schema_url=h,"
+    " follow=h, run=h, placeholder=h, error=h, hint=h)",
 }
 BLOCKS = {"filters": "{% call ui.filters(true, path=h, target=h) %}{{ h }}{% endcall %}"}
 

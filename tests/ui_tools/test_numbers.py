@@ -4,7 +4,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_ui_tools.numbers import (
+from plugbay_ui_tools.filters import (
     as_float,
     format_bytes,
     format_compact,

@@ -9,8 +9,8 @@ import pytest
 from fakes import FakeClock
 from fastapi import FastAPI
 from plugbay import Plugbay
-from plugbay.discovery import find_installed
-from plugbay_ui_tools.toolbox import FILTERS
+from plugbay.plugins.discovery import find_installed
+from plugbay_ui_tools.filters import FILTERS
 from ui_tools.conftest import PASSWORD
 from visitor import Visitor
 
@@ -27,7 +27,7 @@ def test_the_plugin_of_the_first_section_works(
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     only = [source for source in find_installed() if source.name == "ui_tools"]
-    monkeypatch.setattr("plugbay.module_manager.find_installed", lambda: only)
+    monkeypatch.setattr("plugbay.plugins.manager.find_installed", lambda: only)
     host = Plugbay(FastAPI(), tmp_path, config={"admin_password": PASSWORD}, clock=clock)
     with Visitor(host.app) as visitor:
         visitor.login("admin", PASSWORD)

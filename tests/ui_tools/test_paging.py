@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_ui_tools.paging import page_window, query_string, shown_range
+from plugbay_ui_tools.macros import page_window, query_string, shown_range
 from starlette.datastructures import QueryParams
 
 

@@ -2,11 +2,11 @@ import json
 
 import pytest
 from plugbay import Plugbay
-from plugbay.auth.commands import add_user
-from plugbay.plugin_service import PluginService
+from plugbay.auth.local import add_user
+from plugbay.plugins.service import PluginService
+from plugbay_ui_tools.filters import FILTERS
 from plugbay_ui_tools.gallery import EXAMPLES
 from plugbay_ui_tools.plugin import UiTools
-from plugbay_ui_tools.toolbox import FILTERS
 from ui_tools.conftest import PASSWORD
 from visitor import Visitor
 

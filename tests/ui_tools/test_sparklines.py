@@ -3,7 +3,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_ui_tools.sparklines import draw_sparkline
+from plugbay_ui_tools.figures import draw_sparkline
 
 VALUES = st.lists(st.none() | st.floats(min_value=-1e12, max_value=1e12), max_size=60)
 

@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_ui_tools.times import JUST_NOW_S, UNITS, YEAR_S, as_utc, iso_text, relative_words, utc_text
+from plugbay_ui_tools.filters import (
+    JUST_NOW_S,
+    TIME_UNITS,
+    YEAR_S,
+    as_utc,
+    iso_text,
+    relative_words,
+    utc_text,
+)
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 MINUTE, HOUR, DAY = 60, 3600, 86_400
@@ -70,7 +78,7 @@ def test_the_words_never_tell_zero(seconds: int):
 
 def test_the_browser_goes_by_the_same_rules():
     script = SCRIPT.read_text()
-    for limit, unit, size in UNITS:
+    for limit, unit, size in TIME_UNITS:
         found = re.search(rf'\[([0-9. *]+), "{unit}", ([0-9. *]+)\]', script)
         assert found, unit
         assert [eval(part) for part in found.groups()] == [limit, size]

@@ -1,5 +1,5 @@
 import pytest
-from plugbay.web.paths import MAX_NEXT, came_from, is_machine_path, login_url, route_path, safe_next
+from plugbay.web.requests import MAX_NEXT, came_from, is_machine_path, login_url, route_path, safe_next
 from starlette.requests import HTTPConnection
 
 

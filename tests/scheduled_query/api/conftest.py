@@ -21,7 +21,7 @@ from plugbay_scheduled_query.core.model import Outcome, Status
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.recording import Recording
-from plugbay_scheduled_query.web.parts import Parts
+from plugbay_scheduled_query.web.dependencies import Parts
 
 PASSWORD = "correct horse battery staple"
 YEARLY = "0 0 1 1 *"  # never due while a test looks
@@ -142,8 +142,7 @@ def quiet() -> Iterator[None]:
         for name in [name for name in os.environ if name.startswith(PLUGINS)]:
             patch.delenv(name)
         patch.setattr(Passwords, "costs", Costs(passes=1, memory_kib=64, lanes=1))
-        for dialect in ("sqlite", "postgresql"):
-            patch.setattr(f"plugbay.store.{dialect}.WAIT_S", 120)
+        patch.setattr("plugbay.store.engines.WAIT_S", 120)
         yield
 
 

@@ -175,7 +175,7 @@ def test_a_page_of_long_results_never_stands_in_memory(service):
 
 
 def test_the_details_of_a_long_result_are_not_copied(service):
-    from plugbay_scheduled_query.web.api.writing import query_pieces
+    from plugbay_scheduled_query.web.api.json_text import query_pieces
 
     query_id, text = big(service)
     query = service.parts.definitions.get(query_id, with_result=True)

@@ -258,14 +258,14 @@ def test_deleting_a_query_stops_its_run(service):
 
 def test_the_link_has_a_word_for_every_end(service):
     from plugbay_scheduled_query.runs.service import Ran
-    from plugbay_scheduled_query.web.api.runs import told
+    from plugbay_scheduled_query.web.api.runs import run_message
 
     made = service.create("SELECT 1", name="Named")
     query = service.parts.definitions.get(made["id"])
-    going_on = told(Ran(query, "running"))
+    going_on = run_message(Ran(query, "running"))
     assert (going_on.level, going_on.text) == (
         "info",
         "“Named” is still running; its result will be here when it is done.",
     )
-    assert told(Ran(query, "timeout")).text == "“Named” timed out: no reason given"
-    assert told(Ran(query, "success")).text == "“Named” ran."
+    assert run_message(Ran(query, "timeout")).text == "“Named” timed out: no reason given"
+    assert run_message(Ran(query, "success")).text == "“Named” ran."

@@ -90,3 +90,14 @@ def test_other_settings_count_at_once(service):
         assert service.parts.executor._pool._most == 24
         assert service.parts.definitions.get(query).next_run_at.hour == 19
     assert service.parts.definitions.get(query).next_run_at.hour == 20
+
+
+def test_hosts_of_one_process_share_their_handlers_but_not_their_queries(service, run_service, tmp_path):
+    mine = service.create(name="Mine")
+    with run_service(tmp_path / "two") as other:
+        theirs = other.create(name="Theirs")
+        assert mine["id"] == theirs["id"]
+        for asked, name in ((service, "Mine"), (other, "Theirs")):
+            assert asked.viewer.get(f"/api/scheduled-queries/{mine['id']}").json()["name"] == name
+            assert name in asked.viewer.get(f"/scheduled_query/query/{mine['id']}").text
+    assert service.viewer.get("/api/scheduled-queries").json()["pagination"]["total_count"] == 1

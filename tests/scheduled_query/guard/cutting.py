@@ -1,8 +1,8 @@
 """Cuts texts as a database would, for tests."""
 
+from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.guard.lexis import Token, scan
-from plugbay_scheduled_query.core.guard.verdict import Rejection
-from plugbay_scheduled_query.dialects.guards import language_named
+from plugbay_scheduled_query.dialects import language_named
 
 
 def tokens(sql: str, dialect: str = "postgresql", reading: int = 0) -> list[Token]:

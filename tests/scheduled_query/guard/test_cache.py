@@ -1,8 +1,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
-from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules
+from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules, Verdict
 from plugbay_scheduled_query.core.guard.judging import VerdictCache
-from plugbay_scheduled_query.core.guard.verdict import Verdict
 
 REJECTED = Rejection("write", "No.")
 

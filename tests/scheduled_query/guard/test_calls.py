@@ -2,7 +2,7 @@ import pytest
 from plugbay_scheduled_query.core.guard import Allowed, Rejection
 from plugbay_scheduled_query.core.guard.calls import calls, reject_calls, unknown_calls
 from plugbay_scheduled_query.dialects import check
-from plugbay_scheduled_query.dialects.postgresql.functions import POSTGRESQL
+from plugbay_scheduled_query.dialects.postgresql.functions import FUNCTIONS
 
 from .cutting import tokens
 
@@ -60,7 +60,7 @@ def test_methods_of_duckdb_are_calls() -> None:
 
 
 def test_a_dangerous_function_is_refused_with_what_it_does() -> None:
-    rejection = reject_calls(tokens("SELECT pg_catalog.pg_sleep(1)"), POSTGRESQL, NONE)
+    rejection = reject_calls(tokens("SELECT pg_catalog.pg_sleep(1)"), FUNCTIONS, NONE)
     assert rejection is not None
     assert (
         rejection.reason
@@ -69,19 +69,19 @@ def test_a_dangerous_function_is_refused_with_what_it_does() -> None:
 
 
 def test_a_harmless_function_passes() -> None:
-    assert reject_calls(tokens("SELECT lower(a), pg_size_pretty(1)"), POSTGRESQL, NONE) is None
+    assert reject_calls(tokens("SELECT lower(a), pg_size_pretty(1)"), FUNCTIONS, NONE) is None
 
 
 def test_an_operator_of_the_service_may_list_any_function() -> None:
-    assert reject_calls(tokens("SELECT pg_sleep(1)"), POSTGRESQL, frozenset({"pg_sleep"})) is None
-    assert reject_calls(tokens("SELECT app.lo_x(1)"), POSTGRESQL, frozenset({"app.lo_x"})) is None
-    assert reject_calls(tokens("SELECT other.lo_x(1)"), POSTGRESQL, frozenset({"app.lo_x"})) is not None
+    assert reject_calls(tokens("SELECT pg_sleep(1)"), FUNCTIONS, frozenset({"pg_sleep"})) is None
+    assert reject_calls(tokens("SELECT app.lo_x(1)"), FUNCTIONS, frozenset({"app.lo_x"})) is None
+    assert reject_calls(tokens("SELECT other.lo_x(1)"), FUNCTIONS, frozenset({"app.lo_x"})) is not None
 
 
 def test_names_on_no_list_are_counted_with_their_aliases() -> None:
     sql = "WITH f (a) AS (SELECT 1) SELECT f(2), lower(x), g(1) FROM t AS f (b)"
-    assert unknown_calls(tokens(sql), POSTGRESQL, NONE) == {"f": 3, "g": 1}
-    assert unknown_calls(tokens(sql), POSTGRESQL, frozenset({"f", "g"})) == {}
+    assert unknown_calls(tokens(sql), FUNCTIONS, NONE) == {"f": 3, "g": 1}
+    assert unknown_calls(tokens(sql), FUNCTIONS, frozenset({"f", "g"})) == {}
 
 
 def test_a_letter_that_only_looks_like_another_makes_another_name() -> None:

@@ -1,5 +1,5 @@
 import pytest
-from plugbay_scheduled_query.core.guard.verdict import reject_characters
+from plugbay_scheduled_query.core.guard.judging import reject_characters
 
 
 def rule(sql: str, max_length: int = 1000) -> str | None:

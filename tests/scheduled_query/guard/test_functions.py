@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from plugbay_scheduled_query.core.guard.calls import BEFORE_BRACKET, SIZED_TYPES, functions
 from plugbay_scheduled_query.core.guard.lexis import words
-from plugbay_scheduled_query.dialects.guards import language_named
+from plugbay_scheduled_query.dialects import language_named
 
 DIALECTS = ["sqlite", "postgresql", "mysql", "duckdb"]
 

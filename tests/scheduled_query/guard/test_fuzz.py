@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules
 from plugbay_scheduled_query.core.guard.calls import calls
 from plugbay_scheduled_query.core.guard.judging import judge
-from plugbay_scheduled_query.core.guard.lexis import Kind, Token, scan, words
-from plugbay_scheduled_query.dialects.guards import language_named
+from plugbay_scheduled_query.core.guard.lexis import Token, TokenKind, scan, words
+from plugbay_scheduled_query.dialects import language_named
 
 from .banks import BANKS, mysql, sqlite
 
@@ -55,7 +55,7 @@ class Mutation:
 
     def _piece(self, sql: str, token: Token, is_called: bool) -> str:
         text = written(sql, token, self.dialect)
-        if token.kind is not Kind.WORD:
+        if token.kind is not TokenKind.WORD:
             return text
         if is_called and self.draw(st.booleans()):
             quote = "`" if self.dialect == "mysql" else '"'

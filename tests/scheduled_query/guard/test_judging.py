@@ -6,8 +6,7 @@ import threading
 import pytest
 from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules
 from plugbay_scheduled_query.core.guard.judging import judge
-from plugbay_scheduled_query.dialects import check
-from plugbay_scheduled_query.dialects.guards import language_named
+from plugbay_scheduled_query.dialects import check, language_named
 
 ALL = ["sqlite", "postgresql", "mysql", "duckdb"]
 

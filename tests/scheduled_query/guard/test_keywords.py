@@ -1,5 +1,6 @@
 import pytest
-from plugbay_scheduled_query.core.guard.verdict import DEFAULT_KEYWORDS, reject_keywords
+from plugbay_scheduled_query.core.guard import DEFAULT_KEYWORDS
+from plugbay_scheduled_query.core.guard.judging import reject_keywords
 
 
 def found(sql: str, *keywords: str) -> str | None:

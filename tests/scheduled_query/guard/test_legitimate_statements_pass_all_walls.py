@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from plugbay_scheduled_query.core.guard import Allowed
 from plugbay_scheduled_query.dialects import check
-from plugbay_scheduled_query.executor.executor import Executor
+from plugbay_scheduled_query.executor import Executor
 from runner_kit import Asker, target
 
 from .banks import BANKS

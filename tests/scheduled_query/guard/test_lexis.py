@@ -1,7 +1,7 @@
 """How texts are cut: the places where databases differ from each other, and so from any one parser."""
 
 import pytest
-from plugbay_scheduled_query.core.guard.lexis import Kind, NotSql
+from plugbay_scheduled_query.core.guard.lexis import NotSql, TokenKind
 
 from .cutting import refusal, tokens, values
 
@@ -11,8 +11,19 @@ ALL = ["sqlite", "postgresql", "mysql", "duckdb"]
 @pytest.mark.parametrize("dialect", ALL)
 def test_words_numbers_texts_and_marks_are_told_apart(dialect: str) -> None:
     kinds = [token.kind for token in tokens("SELECT a1, 'x' , 1.5e3 * (2)", dialect)]
-    word, mark = Kind.WORD, Kind.MARK
-    assert kinds == [word, word, mark, Kind.STRING, mark, Kind.NUMBER, Kind.OPERATOR, mark, Kind.NUMBER, mark]
+    word, mark = TokenKind.WORD, TokenKind.MARK
+    assert kinds == [
+        word,
+        word,
+        mark,
+        TokenKind.STRING,
+        mark,
+        TokenKind.NUMBER,
+        TokenKind.OPERATOR,
+        mark,
+        TokenKind.NUMBER,
+        mark,
+    ]
 
 
 @pytest.mark.parametrize("dialect", ALL)
@@ -40,9 +51,9 @@ def test_mysql_has_four_readings_of_a_backslash_and_a_double_quote() -> None:
     text = r"""'a\' "b" """
     assert values(text + "'", "mysql", 0) == [r"""a\' "b" """]
     assert values(text, "mysql", 1) == ["a\\", "b"]
-    assert [token.kind for token in tokens('"a"', "mysql", 0)] == [Kind.STRING]
-    assert [token.kind for token in tokens('"a"', "mysql", 2)] == [Kind.NAME]
-    assert [token.kind for token in tokens(text, "mysql", 3)] == [Kind.STRING, Kind.NAME]
+    assert [token.kind for token in tokens('"a"', "mysql", 0)] == [TokenKind.STRING]
+    assert [token.kind for token in tokens('"a"', "mysql", 2)] == [TokenKind.NAME]
+    assert [token.kind for token in tokens(text, "mysql", 3)] == [TokenKind.STRING, TokenKind.NAME]
 
 
 def test_postgresql_may_be_set_to_read_backslashes_as_escapes() -> None:
@@ -101,7 +112,7 @@ def test_a_hash_begins_a_comment_in_mysql_only() -> None:
 )  # fmt: skip
 def test_each_database_has_its_own_quotes_for_names(dialect: str, text: str) -> None:
     (token,) = tokens(text, dialect)
-    assert token.kind is Kind.NAME
+    assert token.kind is TokenKind.NAME
     assert token.value in ('a"b', "a`b", "a b")
 
 
@@ -166,7 +177,7 @@ def test_placeholders_and_variables_are_refused(dialect: str) -> None:
 
 def test_system_variables_of_mysql_may_be_read() -> None:
     (_, variable) = tokens("SELECT @@global.max_connections", "mysql")
-    assert variable.kind is Kind.VARIABLE
+    assert variable.kind is TokenKind.VARIABLE
 
 
 @pytest.mark.parametrize("text", ['U&"x"', "u&'x'"])

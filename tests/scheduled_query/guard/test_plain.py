@@ -1,6 +1,6 @@
 import pytest
 from plugbay_scheduled_query.core.guard.parsing import PlainText
-from plugbay_scheduled_query.dialects.guards import language_named
+from plugbay_scheduled_query.dialects import language_named
 from sqlglot import exp
 
 from .cutting import tokens

@@ -1,6 +1,6 @@
 import pytest
+from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.guard.statements import reject_words, single_statement
-from plugbay_scheduled_query.core.guard.verdict import Rejection
 
 from .cutting import tokens
 

@@ -1,10 +1,10 @@
 from collections import Counter
 
 import pytest
+from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.guard.parsing import PlainText
 from plugbay_scheduled_query.core.guard.tree import reject_tree
-from plugbay_scheduled_query.core.guard.verdict import Rejection
-from plugbay_scheduled_query.dialects.guards import language_named
+from plugbay_scheduled_query.dialects import language_named
 
 from .cutting import tokens
 

@@ -4,18 +4,18 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from plugbay_scheduled_query.core.model import Status
-from plugbay_scheduled_query.dialects.session import Table
+from plugbay_scheduled_query.dialects.contract import Table
 from plugbay_scheduled_query.repository.history import Point
 from plugbay_scheduled_query.web.pages.charts import (
     WEEKS,
     activity_chart,
     calendar,
     duration_chart,
-    forms,
+    in_every_form,
     previous_value,
     value_chart,
 )
-from plugbay_scheduled_query.web.pages.editing import (
+from plugbay_scheduled_query.web.pages.editor import (
     SCHEDULES,
     completion,
     differences,
@@ -154,4 +154,4 @@ def test_the_value_before_is_the_last_known_one():
 
 @pytest.mark.parametrize(("text", "auto"), [("[[1]]", "counter"), ("[[1],[2]]", "table"), ("[]", "raw")])
 def test_auto_chooses_among_the_forms(text: str, auto: str):
-    assert forms(["n"], text)["auto"] == auto
+    assert in_every_form(["n"], text)["auto"] == auto

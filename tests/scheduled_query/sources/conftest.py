@@ -3,7 +3,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from plugbay_scheduled_query.executor.executor import Executor
+from plugbay_scheduled_query.executor import Executor
 from runner_kit import Asker
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import psutil
 import pytest
-from plugbay_scheduled_query.runner.results import Caps
+from plugbay_scheduled_query.runner.protocol import Caps
 from runner_kit import Asker, eventually, target
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE hash(range) % 7 = 3"

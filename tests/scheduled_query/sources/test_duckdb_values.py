@@ -1,7 +1,7 @@
 import duckdb
 import pytest
+from plugbay_scheduled_query.dialects.contract import JsonText, NumberText, iso_text
 from plugbay_scheduled_query.dialects.duckdb.session import Conversion, cast_of, conversion_of
-from plugbay_scheduled_query.dialects.values import JsonText, NumberText, iso_text
 
 
 def kind(text: str) -> object:

@@ -6,9 +6,9 @@ from pathlib import Path
 import duckdb
 import pytest
 import silent_server
+from plugbay_scheduled_query.core.errors import SourceUnavailableError
 from plugbay_scheduled_query.core.source import Target
-from plugbay_scheduled_query.executor.executor import SourceUnavailableError
-from plugbay_scheduled_query.runner.results import Caps
+from plugbay_scheduled_query.runner.protocol import Caps
 from runner_kit import Asker, eventually, target
 
 DIALECTS = ["sqlite", "postgresql", "mysql", "duckdb"]

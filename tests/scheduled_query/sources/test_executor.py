@@ -8,10 +8,9 @@ import duckdb
 import psutil
 import pytest
 from fakes import FakeClock
-from plugbay_scheduled_query.executor import child, pool
-from plugbay_scheduled_query.executor.executor import Executor, RunRequest
+from plugbay_scheduled_query.executor import Executor, Statement, child, pool
 from plugbay_scheduled_query.executor.pool import RunnerState
-from plugbay_scheduled_query.runner.results import Caps
+from plugbay_scheduled_query.runner.protocol import Caps
 from runner_kit import Asker, Started, eventually, is_gone, target
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
@@ -281,7 +280,7 @@ BOOT = """
 import socket, sys, time
 from plugbay_scheduled_query.runner.protocol import *
 channel, control = (socket.socket(fileno=int(fd)) for fd in sys.argv[1:3])
-channel.sendall(pack(Kind.READY))
+channel.sendall(pack(FrameKind.READY))
 reader = FrameReader(channel)
 """
 
@@ -328,7 +327,7 @@ def test_a_runner_that_talks_nonsense_is_ended(
 def test_a_runner_that_sends_without_end_is_ended(
     make: Callable[..., Asker], sqlite_url: str, program: Callable[[str], None]
 ):
-    program(BOOT + "reader.read()\nwhile True: channel.sendall(pack(Kind.ROWS, b'x' * 100_000))")
+    program(BOOT + "reader.read()\nwhile True: channel.sendall(pack(FrameKind.ROWS, b'x' * 100_000))")
     outcome = make().ask(sqlite_url, "SELECT 1", caps=Caps(result_bytes=1_000))
     assert outcome.status == "failed"
 
@@ -360,7 +359,7 @@ def test_a_runner_that_hears_nothing_is_ended_two_seconds_after_a_cancel(
 def test_a_runner_that_hangs_while_it_connects_is_a_failure(
     make: Callable[..., Asker], sqlite_url: str, program: Callable[[str], None]
 ):
-    program(BOOT + "reader.read(); channel.sendall(pack(Kind.CONNECTING)); time.sleep(600)")
+    program(BOOT + "reader.read(); channel.sendall(pack(FrameKind.CONNECTING)); time.sleep(600)")
     outcome = make().ask(sqlite_url, "SELECT 1", connect_s=0.1)
     assert (outcome.status, outcome.error) == ("failed", "no connection within 0.1 s")
 
@@ -368,10 +367,12 @@ def test_a_runner_that_hangs_while_it_connects_is_a_failure(
 def test_the_time_to_connect_does_not_count_against_the_query(
     make: Callable[..., Asker], sqlite_url: str, program: Callable[[str], None]
 ):
-    end = "pack_json(Kind.END, {'status': 'success', 'columns': [], 'row_count': 0, 'truncated': False})"
-    slowly = "channel.sendall(pack(Kind.CONNECTING)); time.sleep(3.5); channel.sendall(pack(Kind.STARTED))"
+    end = "pack_json(FrameKind.END, {'status': 'success', 'columns': [], 'row_count': 0, 'truncated': False})"
+    connecting, started = (f"channel.sendall(pack(FrameKind.{kind}))" for kind in ("CONNECTING", "STARTED"))
+    slowly = f"{connecting}; time.sleep(3.5); {started}"
     program(
-        BOOT + f"reader.read(); {slowly}; channel.sendall(pack(Kind.ROWS, b'[]') + {end}); time.sleep(600)"
+        BOOT
+        + f"reader.read(); {slowly}; channel.sendall(pack(FrameKind.ROWS, b'[]') + {end}); time.sleep(600)"
     )
     assert make().ask(sqlite_url, "SELECT 1", timeout_s=2).status == "success"
 
@@ -379,14 +380,16 @@ def test_the_time_to_connect_does_not_count_against_the_query(
 def test_an_answer_that_comes_after_the_limit_is_still_a_timeout(
     make: Callable[..., Asker], sqlite_url: str, program: Callable[[str], None]
 ):
-    end = "pack_json(Kind.END, {'status': 'success', 'columns': [], 'row_count': 0, 'truncated': False})"
+    end = "pack_json(FrameKind.END, {'status': 'success', 'columns': [], 'row_count': 0, 'truncated': False})"
     wait = "FrameReader(control).read()"  # for the cancel
-    program(BOOT + f"reader.read(); {wait}; channel.sendall(pack(Kind.ROWS, b'[]') + {end}); time.sleep(600)")
+    program(
+        BOOT + f"reader.read(); {wait}; channel.sendall(pack(FrameKind.ROWS, b'[]') + {end}); time.sleep(600)"
+    )
     outcome = make().ask(sqlite_url, "SELECT 1", timeout_s=0.1)
     assert (outcome.status, outcome.result_json) == ("timeout", None)
 
 
 def test_a_request_may_be_repeated_under_the_same_id(make: Callable[..., Asker], sqlite_url: str):
     asker = make()
-    request = RunRequest("same", target(sqlite_url), "SELECT 1", 10)
+    request = Statement("same", target(sqlite_url), "SELECT 1", 10)
     assert [asker.executor.run(request).status for _ in range(2)] == ["success"] * 2

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from plugbay_scheduled_query.runner.limits import MEMORY_EXIT, resident_bytes
+from plugbay_scheduled_query.runner.limits import resident_bytes
+from plugbay_scheduled_query.runner.protocol import MEMORY_EXIT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are tried on Linux")
 
@@ -115,7 +116,7 @@ def test_the_memory_in_use_is_told():
 def test_a_runner_that_ends_with_its_parent_answers_no_more():
     program = """
 import socket, threading
-from plugbay_scheduled_query.runner.watch import Watch
+from plugbay_scheduled_query.runner.program import Watch
 near, far = socket.socketpair()
 stopped, answered = threading.Event(), threading.Event()
 class Session:

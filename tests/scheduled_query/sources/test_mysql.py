@@ -6,10 +6,9 @@ import mariadb
 import pytest
 import silent_server
 import sqlalchemy as sa
-from plugbay_scheduled_query.dialects.mysql.account import grant_warnings
-from plugbay_scheduled_query.dialects.mysql.session import open_session, session_settings
-from plugbay_scheduled_query.dialects.session import Params
-from plugbay_scheduled_query.runner.results import Caps
+from plugbay_scheduled_query.dialects.contract import Params
+from plugbay_scheduled_query.dialects.mysql.session import MysqlSession, grant_warnings, session_settings
+from plugbay_scheduled_query.runner.protocol import Caps
 from runner_kit import Asker, eventually, target
 
 
@@ -381,7 +380,7 @@ def test_a_session_ends_others_of_its_own_account_and_nobody_elses(
     shop: Any, mariadb_url: str, reader_url: str
 ):
     root, other, reader = (
-        open_session(Params(target(url).params, 0, 10)) for url in (mariadb_url, mariadb_url, reader_url)
+        MysqlSession(Params(target(url).params, 0, 10)) for url in (mariadb_url, mariadb_url, reader_url)
     )
     root.end(reader.number)
     root.end(other.number)

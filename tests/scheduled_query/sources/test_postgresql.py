@@ -7,13 +7,12 @@ import psycopg
 import pytest
 import silent_server
 import sqlalchemy as sa
-from plugbay_scheduled_query.catalogue.own_store import OwnPlaces
-from plugbay_scheduled_query.core.source import IDENTITY_SQL, SourceRefusedError, StoreIdentity
-from plugbay_scheduled_query.dialects.postgresql.session import open_session
-from plugbay_scheduled_query.dialects.session import Params
-from plugbay_scheduled_query.executor import conversation
-from plugbay_scheduled_query.executor.executor import SourceUnavailableError
-from plugbay_scheduled_query.runner.results import Caps
+from plugbay_scheduled_query.core.errors import SourceRefusedError, SourceUnavailableError
+from plugbay_scheduled_query.core.source import IDENTITY_SQL, OwnStore, StoreIdentity
+from plugbay_scheduled_query.dialects.contract import Params
+from plugbay_scheduled_query.dialects.postgresql.session import PostgresqlSession
+from plugbay_scheduled_query.executor import time_limit
+from plugbay_scheduled_query.runner.protocol import Caps
 from runner_kit import NOWHERE, Asker, eventually, target
 
 
@@ -274,7 +273,7 @@ def test_a_failed_query_does_not_cost_the_session(asker: Asker, postgres_url: st
 def test_the_server_ends_a_query_at_its_limit(
     asker: Asker, shop: psycopg.Connection, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(conversation, "CANCEL_AFTER_S", 300)  # nobody else does
+    monkeypatch.setattr(time_limit, "CANCEL_AFTER_S", 300)  # nobody else does
     outcome = asker.ask(postgres_url, "SELECT 'limited', pg_sleep(600)", timeout_s=0.3)
     assert (outcome.status, outcome.error) == ("timeout", "the time limit of 0.3 s was reached")
     assert outcome.duration_ms < 60_000
@@ -448,19 +447,19 @@ def test_the_statements_of_the_self_test_make_a_role_without_warnings(
 
 
 @pytest.fixture
-def around(shop: psycopg.Connection) -> OwnPlaces:
+def own(shop: psycopg.Connection) -> OwnStore:
     """The product's own store is in the database of the test."""
     shop.execute("CREATE TABLE plugbay_users (name text)")
     identity = shop.execute(IDENTITY_SQL).fetchone()
     assert identity is not None
     store = StoreIdentity(identity[0], ["plugbay_users", "plugbay_sessions"])
-    return OwnPlaces(Path("/nonexistent"), "postgresql:///store", store_identity=store, environment={})
+    return OwnStore(Path("/nonexistent"), identity=store)
 
 
 def test_a_role_that_can_read_the_products_own_tables_is_refused(
-    asker: Asker, postgres_url: str, around: OwnPlaces
+    asker: Asker, postgres_url: str, own: OwnStore
 ):
-    place = target(postgres_url, around)
+    place = target(postgres_url, own)
     outcome = asker.ask(place, "SELECT 1")
     assert outcome.status == "failed"
     assert outcome.error is not None
@@ -471,18 +470,16 @@ def test_a_role_that_can_read_the_products_own_tables_is_refused(
 
 
 def test_a_role_that_can_read_a_column_of_them_is_refused_too(
-    asker: Asker, shop: psycopg.Connection, reader_url: str, around: OwnPlaces
+    asker: Asker, shop: psycopg.Connection, reader_url: str, own: OwnStore
 ):
-    assert asker.value(target(reader_url, around), "SELECT count(*) FROM orders") == 2
+    assert asker.value(target(reader_url, own), "SELECT count(*) FROM orders") == 2
     shop.execute(f"GRANT SELECT (name) ON plugbay_users TO {sa.make_url(reader_url).username}")
     with pytest.raises(SourceRefusedError):
-        asker.executor.self_test(target(reader_url, around))
+        asker.executor.self_test(target(reader_url, own))
 
 
-def test_another_database_of_the_same_server_is_no_store(
-    asker: Asker, postgres_server: str, around: OwnPlaces
-):
-    assert asker.value(target(postgres_server, around), "SELECT 1") == 1
+def test_another_database_of_the_same_server_is_no_store(asker: Asker, postgres_server: str, own: OwnStore):
+    assert asker.value(target(postgres_server, own), "SELECT 1") == 1
 
 
 def test_a_source_that_cannot_be_looked_at_says_why(asker: Asker):
@@ -491,7 +488,7 @@ def test_a_source_that_cannot_be_looked_at_says_why(asker: Asker):
 
 
 def test_a_server_that_can_is_asked_to_look_after_its_clients(postgres_url: str):
-    session = open_session(Params(target(postgres_url).params, 100_000_000, 10))
+    session = PostgresqlSession(Params(target(postgres_url).params, 100_000_000, 10))
     with closing(session):
         assert "client_connection_check_interval" in session._settings
 

@@ -7,8 +7,8 @@ from plugbay_scheduled_query.runner.protocol import (
     FRAME_LIMIT,
     HEADER,
     ROWS_FRAME_BYTES,
+    FrameKind,
     FrameReader,
-    Kind,
     ProtocolError,
     pack,
     pack_json,
@@ -29,31 +29,33 @@ def soon() -> float:
 
 def test_a_frame_comes_back_as_it_was_sent(line):
     near, far = line
-    near.sendall(pack(Kind.ROWS, b"abc") + pack(Kind.READY) + pack_json(Kind.END, {"a": "é\ud800"}))
+    near.sendall(
+        pack(FrameKind.ROWS, b"abc") + pack(FrameKind.READY) + pack_json(FrameKind.END, {"a": "é\ud800"})
+    )
     reader = FrameReader(far)
-    assert reader.read(soon()) == (Kind.ROWS, b"abc")
-    assert reader.read(soon()) == (Kind.READY, b"")
-    assert reader.read(soon()) == (Kind.END, b'{"a":"\\u00e9\\ud800"}')
+    assert reader.read(soon()) == (FrameKind.ROWS, b"abc")
+    assert reader.read(soon()) == (FrameKind.READY, b"")
+    assert reader.read(soon()) == (FrameKind.END, b'{"a":"\\u00e9\\ud800"}')
 
 
 def test_a_frame_may_arrive_byte_by_byte(line):
     near, far = line
     reader = FrameReader(far)
-    frame = pack(Kind.ROWS, b"abc")
+    frame = pack(FrameKind.ROWS, b"abc")
     for byte in frame[:-1]:
         near.sendall(bytes([byte]))
         with pytest.raises(TimeoutError):
             reader.read(time.monotonic())
     near.sendall(frame[-1:])
-    assert reader.read() == (Kind.ROWS, b"abc")
+    assert reader.read() == (FrameKind.ROWS, b"abc")
 
 
 def test_nothing_comes_after_the_other_side_is_gone(line):
     near, far = line
-    near.sendall(pack(Kind.READY) + b"\x01")
+    near.sendall(pack(FrameKind.READY) + b"\x01")
     near.close()
     reader = FrameReader(far)
-    assert reader.read(soon()) == (Kind.READY, b"")
+    assert reader.read(soon()) == (FrameKind.READY, b"")
     assert reader.read(soon()) is None
 
 
@@ -64,7 +66,7 @@ def test_a_reader_waits_no_longer_than_its_deadline(line):
 
 def test_a_frame_of_an_impossible_length_is_an_error(line):
     near, far = line
-    near.sendall(HEADER.pack(Kind.ROWS, FRAME_LIMIT + 1))
+    near.sendall(HEADER.pack(FrameKind.ROWS, FRAME_LIMIT + 1))
     with pytest.raises(ProtocolError):
         FrameReader(far).read(soon())
 

@@ -4,12 +4,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from plugbay_scheduled_query.dialects.session import Answer
-from plugbay_scheduled_query.runner.protocol import HEADER
-from plugbay_scheduled_query.runner.results import Caps, ResultWriter
+from plugbay_scheduled_query.dialects.contract import Rows
+from plugbay_scheduled_query.runner.protocol import HEADER, Caps
+from plugbay_scheduled_query.runner.results import ResultWriter
 
 
-class Rows:
+class CountedRows:
     """A result that counts how many of its rows were fetched."""
 
     def __init__(self, rows: Sequence[Sequence[Any]]) -> None:
@@ -27,9 +27,9 @@ class Written:
 
     def __init__(self, names: Sequence[str], rows: Sequence[Sequence[Any]], **caps: int) -> None:
         self.frames: list[bytes] = []
-        self.source = Rows(rows)
+        self.source = CountedRows(rows)
         self.writer = ResultWriter(Caps(**caps), self.frames.append)
-        self.writer.write(Answer(names, self.source.fetch))
+        self.writer.write(Rows(names, self.source.fetch))
         self.text = b"".join(map(_payloads, [*self.frames, self.writer.rest()]))
 
     @property
@@ -133,13 +133,13 @@ def test_a_result_of_exactly_the_limit_is_whole():
 def test_long_rows_are_fetched_a_few_at_a_time():
     sizes: list[int] = []
 
-    class Watched(Rows):
+    class Watched(CountedRows):
         def fetch(self, count: int) -> Sequence[Sequence[Any]]:
             sizes.append(count)
             return super().fetch(count)
 
     source = Watched([("x" * 60_000,)] * 50)
-    ResultWriter(Caps(), lambda frame: None).write(Answer(["a"], source.fetch))
+    ResultWriter(Caps(), lambda frame: None).write(Rows(["a"], source.fetch))
     assert max(sizes[1:]) <= 2
 
 

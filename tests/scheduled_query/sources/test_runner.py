@@ -4,17 +4,16 @@ import socket
 import sqlite3
 import threading
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
-from plugbay_scheduled_query.core.source import SourceError
+from plugbay_scheduled_query.core.errors import SourceError
 from plugbay_scheduled_query.dialects.sqlite import session as sqlite
 from plugbay_scheduled_query.runner import program
-from plugbay_scheduled_query.runner.program import Runner, describe
-from plugbay_scheduled_query.runner.protocol import FrameReader, Kind, pack_json
-from plugbay_scheduled_query.runner.results import Caps
-from plugbay_scheduled_query.runner.watch import Watch
+from plugbay_scheduled_query.runner.program import Runner, Watch, describe
+from plugbay_scheduled_query.runner.protocol import Caps, FrameKind, FrameReader, pack_json
 from runner_kit import eventually, target
 
 
@@ -31,7 +30,7 @@ class Line:
         self.runner._is_limited = True  # the limits of a process are not for the test's own
         self._thread = threading.Thread(target=self.runner.serve)
         self._thread.start()
-        assert self.kind() == Kind.READY
+        assert self.kind() == FrameKind.READY
 
     def kind(self) -> int:
         frame = self._reader.read()
@@ -49,18 +48,18 @@ class Line:
             "sql": sql,
             "timeout_s": 30,
             "connect_s": 10,
-            "caps": Caps().as_dict(),
+            "caps": asdict(Caps()),
             **fields,
         }
-        self.channel.sendall(pack_json(Kind.REQUEST, request))
+        self.channel.sendall(pack_json(FrameKind.REQUEST, request))
 
-    def answer(self) -> tuple[list[Kind], Any]:
+    def answer(self) -> tuple[list[FrameKind], Any]:
         """The kinds of frames up to the end, and what the end says."""
-        kinds: list[Kind] = []
-        while not kinds or kinds[-1] != Kind.END:
+        kinds: list[FrameKind] = []
+        while not kinds or kinds[-1] != FrameKind.END:
             frame = self._reader.read()
             assert frame is not None
-            kinds.append(Kind(frame[0]))
+            kinds.append(FrameKind(frame[0]))
         return kinds, json.loads(frame[1])
 
     def close(self) -> None:
@@ -80,10 +79,10 @@ def line() -> Iterator[Line]:
 def test_a_session_is_opened_once_and_announced(line: Line, sqlite_url: str):
     line.ask(sqlite_url, "SELECT 1")
     kinds, end = line.answer()
-    assert kinds == [Kind.CONNECTING, Kind.STARTED, Kind.ROWS, Kind.END]
+    assert kinds == [FrameKind.CONNECTING, FrameKind.STARTED, FrameKind.ROWS, FrameKind.END]
     assert end == {"status": "success", "columns": ["1"], "row_count": 1, "truncated": False}
     line.ask(sqlite_url, "SELECT 2")
-    assert line.answer()[0] == [Kind.ROWS, Kind.END]
+    assert line.answer()[0] == [FrameKind.ROWS, FrameKind.END]
 
 
 def test_a_self_test_gets_a_session_of_its_own(line: Line, sqlite_url: str):
@@ -91,7 +90,7 @@ def test_a_self_test_gets_a_session_of_its_own(line: Line, sqlite_url: str):
     line.answer()
     line.ask(sqlite_url, "", ask="self_test")
     kinds, end = line.answer()
-    assert kinds == [Kind.CONNECTING, Kind.STARTED, Kind.END]
+    assert kinds == [FrameKind.CONNECTING, FrameKind.STARTED, FrameKind.END]
     assert end["data"]["warnings"] == []
 
 
@@ -99,7 +98,7 @@ def test_a_session_is_not_kept_for_another_source(line: Line, sqlite_url: str, t
     sqlite3.connect(tmp_path / "other.db").close()
     for url in (sqlite_url, f"sqlite:///{tmp_path}/other.db", sqlite_url):
         line.ask(url, "SELECT 1")
-        assert Kind.CONNECTING in line.answer()[0]
+        assert FrameKind.CONNECTING in line.answer()[0]
 
 
 def test_an_idle_session_is_closed_after_a_while(
@@ -116,7 +115,7 @@ def test_an_old_session_is_replaced(line: Line, sqlite_url: str, monkeypatch: py
     line.answer()
     monkeypatch.setattr(program, "SESSION_AGE_S", 0)
     line.ask(sqlite_url, "SELECT 1")
-    assert Kind.CONNECTING in line.answer()[0]
+    assert FrameKind.CONNECTING in line.answer()[0]
 
 
 def test_a_request_that_was_cancelled_before_it_came_is_not_run(line: Line, sqlite_url: str):

@@ -1,25 +1,26 @@
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from plugbay_scheduled_query.catalogue.own_store import OwnPlaces
-from plugbay_scheduled_query.catalogue.resolving import dialect_of_url, resolve
-from plugbay_scheduled_query.core.source import Source, SourceError, SourceRefusedError, StoreIdentity, Target
+from plugbay_scheduled_query.catalogue.targets import dialect_of_url, resolve
+from plugbay_scheduled_query.core.errors import SourceError, SourceRefusedError
+from plugbay_scheduled_query.core.source import OwnStore, Source, StoreIdentity, Target
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> OwnPlaces:
+def own(tmp_path: Path) -> OwnStore:
     data = tmp_path / "data"
     data.mkdir()
     for name in ("plugbay.db", "sample.db", "encryption.key"):
         (data / name).write_bytes(b"x")
-    return OwnPlaces(data, f"sqlite:///{data}/plugbay.db", sample=data / "sample.db", environment={})
+    return OwnStore(data, data / "plugbay.db", sample=data / "sample.db")
 
 
-def resolved(url: str, around: OwnPlaces, **fields: Any) -> Target:
-    return resolve(Source("shop", url, **fields), around)
+def resolved(url: str, own: OwnStore, environment: Mapping[str, str] | None = None, **fields: Any) -> Target:
+    return resolve(Source("shop", url, **fields), own, environment or {})
 
 
 @pytest.mark.parametrize(
@@ -42,8 +43,8 @@ def test_the_scheme_names_the_dialect(url: str, dialect: str | None):
     assert dialect_of_url(url) == dialect
 
 
-def test_a_postgresql_source_is_told_to_libpq_by_keyword(around: OwnPlaces):
-    place = resolved("postgresql://ann:p%40ss@db:5433/shop?sslmode=require&connect_timeout=99", around)
+def test_a_postgresql_source_is_told_to_libpq_by_keyword(own: OwnStore):
+    place = resolved("postgresql://ann:p%40ss@db:5433/shop?sslmode=require&connect_timeout=99", own)
     assert place.params == {
         "connect": {
             "host": "db",
@@ -57,8 +58,8 @@ def test_a_postgresql_source_is_told_to_libpq_by_keyword(around: OwnPlaces):
     assert place.secrets == ("p@ss",)
 
 
-def test_a_mariadb_source_is_told_to_its_driver_by_keyword(around: OwnPlaces):
-    place = resolved("mysql://ann@db/shop?unix_socket=/run/my&charset=latin1&ssl_verify_cert=true", around)
+def test_a_mariadb_source_is_told_to_its_driver_by_keyword(own: OwnStore):
+    place = resolved("mysql://ann@db/shop?unix_socket=/run/my&charset=latin1&ssl_verify_cert=true", own)
     assert place.params == {
         "connect": {
             "host": "db",
@@ -85,126 +86,121 @@ def test_a_mariadb_source_is_told_to_its_driver_by_keyword(around: OwnPlaces):
         "duckdb:////srv/shop.duckdb?access_mode=read_write",
     ],
 )
-def test_an_option_that_could_undo_a_guard_is_refused(url: str, around: OwnPlaces):
+def test_an_option_that_could_undo_a_guard_is_refused(url: str, own: OwnStore):
     with pytest.raises(SourceError):
-        resolved(url, around)
+        resolved(url, own)
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "duckdb:///", "duckdb:///:memory:"])
-def test_a_source_in_memory_is_no_source(url: str, around: OwnPlaces):
+def test_a_source_in_memory_is_no_source(url: str, own: OwnStore):
     with pytest.raises(SourceError, match="no file"):
-        resolved(url, around)
+        resolved(url, own)
 
 
-def test_a_relative_path_is_made_absolute(around: OwnPlaces, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_a_relative_path_is_made_absolute(own: OwnStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)
-    assert resolved("sqlite:///shop.db", around).params == {"path": str(tmp_path / "shop.db")}
+    assert resolved("sqlite:///shop.db", own).params == {"path": str(tmp_path / "shop.db")}
 
 
-def test_a_password_may_be_kept_in_the_environment(around: OwnPlaces):
-    place = resolved(
-        "mysql://ann:env:DB_PASSWORD@db/shop", replace(around, environment={"DB_PASSWORD": "hunter2"})
-    )
+def test_a_password_may_be_kept_in_the_environment(own: OwnStore):
+    place = resolved("mysql://ann:env:DB_PASSWORD@db/shop", own, {"DB_PASSWORD": "hunter2"})
     assert place.params["connect"]["password"] == "hunter2"
     assert place.mask("hunter2") == "***"
 
 
-def test_a_password_may_be_kept_in_a_file(around: OwnPlaces, tmp_path: Path):
+def test_a_password_may_be_kept_in_a_file(own: OwnStore, tmp_path: Path):
     (tmp_path / "secret").write_text("hunter2\n")
-    place = resolved(f"postgresql://ann:file:{tmp_path}/secret@db/shop", around)
+    place = resolved(f"postgresql://ann:file:{tmp_path}/secret@db/shop", own)
     assert place.params["connect"]["password"] == "hunter2"
     assert place.mask("hunter2") == "***"
 
 
-def test_an_option_may_be_a_reference(around: OwnPlaces):
-    around = replace(around, environment={"KEY_WORD": "hunter2"})
-    place = resolved("postgresql://db/shop?sslpassword=env:KEY_WORD", around)
+def test_an_option_may_be_a_reference(own: OwnStore):
+    place = resolved("postgresql://db/shop?sslpassword=env:KEY_WORD", own, {"KEY_WORD": "hunter2"})
     assert place.params["connect"]["sslpassword"] == "hunter2"
     assert place.mask("hunter2") == "***"
 
 
-def test_the_whole_url_may_be_a_reference(around: OwnPlaces):
-    around = replace(around, environment={"SHOP_URL": "postgresql://ann:hunter2@db/shop"})
-    place = resolved("env:SHOP_URL", around)
+def test_the_whole_url_may_be_a_reference(own: OwnStore):
+    place = resolved("env:SHOP_URL", own, {"SHOP_URL": "postgresql://ann:hunter2@db/shop"})
     assert (place.dialect, place.params["connect"]["user"]) == ("postgresql", "ann")
     assert place.mask("hunter2") == "***"
 
 
-def test_a_reference_inside_a_reference_is_followed_once(around: OwnPlaces):
-    around = replace(around, environment={"URL": "mysql://ann:env:WORD@db/shop", "WORD": "env:OTHER"})
-    assert resolved("env:URL", around).params["connect"]["password"] == "env:OTHER"
+def test_a_reference_inside_a_reference_is_followed_once(own: OwnStore):
+    environment = {"URL": "mysql://ann:env:WORD@db/shop", "WORD": "env:OTHER"}
+    assert resolved("env:URL", own, environment).params["connect"]["password"] == "env:OTHER"
 
 
-def test_a_reference_to_nothing_says_what_is_missing(around: OwnPlaces, tmp_path: Path):
+def test_a_reference_to_nothing_says_what_is_missing(own: OwnStore, tmp_path: Path):
     with pytest.raises(SourceError, match="environment variable SHOP_URL is not set"):
-        resolved("env:SHOP_URL", around)
+        resolved("env:SHOP_URL", own)
     with pytest.raises(SourceError, match=r"cannot read the file .*missing: No such file"):
-        resolved(f"mysql://ann:file:{tmp_path}/missing@db/shop", around)
+        resolved(f"mysql://ann:file:{tmp_path}/missing@db/shop", own)
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     with pytest.raises(SourceError, match="not text"):
-        resolved(f"mysql://ann:file:{tmp_path}/binary@db/shop", around)
+        resolved(f"mysql://ann:file:{tmp_path}/binary@db/shop", own)
     os.mkfifo(tmp_path / "pipe")
     for odd in (tmp_path / "pipe", tmp_path):
         with pytest.raises(SourceError, match="it is not a file"):
-            resolved(f"mysql://ann:file:{odd}@db/shop", around)
+            resolved(f"mysql://ann:file:{odd}@db/shop", own)
 
 
-def test_the_products_own_secrets_cannot_be_sent_to_a_server(around: OwnPlaces, tmp_path: Path):
-    around = replace(around, environment={"PLUGBAY_ENCRYPTION_KEY": "key"})
+def test_the_products_own_secrets_cannot_be_sent_to_a_server(own: OwnStore, tmp_path: Path):
     link, environment = tmp_path / "innocent", tmp_path / "harmless"
-    link.symlink_to(around.data_dir / "encryption.key")
+    link.symlink_to(own.data_dir / "encryption.key")
     environment.symlink_to("/proc/self/environ")
-    files = (around.data_dir / "encryption.key", link, "/proc/self/environ", "/proc/1/environ", environment)
+    files = (own.data_dir / "encryption.key", link, "/proc/self/environ", "/proc/1/environ", environment)
     for reference in ("env:PLUGBAY_ENCRYPTION_KEY", *(f"file:{file}" for file in files)):
         with pytest.raises(SourceRefusedError):
-            resolved(f"mysql://ann:{reference}@db/shop", around)
+            resolved(f"mysql://ann:{reference}@db/shop", own, {"PLUGBAY_ENCRYPTION_KEY": "key"})
 
 
-def test_the_store_is_no_source(around: OwnPlaces):
+def test_the_store_is_no_source(own: OwnStore):
     for dialect in ("sqlite", "duckdb"):
         with pytest.raises(SourceRefusedError, match="own store"):
-            resolved(f"{dialect}:///{around.data_dir}/plugbay.db", around)
+            resolved(f"{dialect}:///{own.data_dir}/plugbay.db", own)
 
 
-def test_the_store_is_no_source_by_any_other_name(around: OwnPlaces, tmp_path: Path):
-    store = around.data_dir / "plugbay.db"
+def test_the_store_is_no_source_by_any_other_name(own: OwnStore, tmp_path: Path):
+    store = own.data_dir / "plugbay.db"
     (tmp_path / "soft.db").symlink_to(store)
     os.link(store, tmp_path / "hard.db")
-    (tmp_path / "there").symlink_to(around.data_dir)
+    (tmp_path / "there").symlink_to(own.data_dir)
     names = ("soft.db", "hard.db", "there/plugbay.db", "data/../data/plugbay.db")
     for name in names:
         with pytest.raises(SourceRefusedError):
-            resolved(f"sqlite:///{tmp_path}/{name}", around)
+            resolved(f"sqlite:///{tmp_path}/{name}", own)
 
 
-def test_a_store_outside_the_data_directory_is_no_source_either(around: OwnPlaces, tmp_path: Path):
+def test_a_store_outside_the_data_directory_is_no_source_either(own: OwnStore, tmp_path: Path):
     (tmp_path / "store.db").write_bytes(b"x")
-    around = replace(around, store_url=f"sqlite+pysqlite:///{tmp_path}/store.db")
+    own = replace(own, file=tmp_path / "store.db")
     with pytest.raises(SourceRefusedError, match="own store"):
-        resolved(f"sqlite:///{tmp_path}/store.db", around)
+        resolved(f"sqlite:///{tmp_path}/store.db", own)
 
 
-def test_no_file_of_the_data_directory_is_a_source_but_the_sample(around: OwnPlaces, tmp_path: Path):
-    assert resolved(f"sqlite:///{around.data_dir}/sample.db", around).params["path"].endswith("sample.db")
+def test_no_file_of_the_data_directory_is_a_source_but_the_sample(own: OwnStore, tmp_path: Path):
+    assert resolved(f"sqlite:///{own.data_dir}/sample.db", own).params["path"].endswith("sample.db")
     for name in ("other.db", "deep/other.db", "encryption.key"):
         with pytest.raises(SourceRefusedError, match="data directory"):
-            resolved(f"sqlite:///{around.data_dir}/{name}", around)
-    assert resolved(f"sqlite:///{tmp_path}/other.db", around)
+            resolved(f"sqlite:///{own.data_dir}/{name}", own)
+    assert resolved(f"sqlite:///{tmp_path}/other.db", own)
 
 
-def test_a_postgresql_source_is_told_which_tables_are_private(around: OwnPlaces):
-    around = replace(around, store_identity=StoreIdentity("1/2", ["plugbay_users"]))
-    assert resolved("postgresql://db/shop", around).params["store"] == {
+def test_a_postgresql_source_is_told_which_tables_are_private(own: OwnStore):
+    own = replace(own, identity=StoreIdentity("1/2", ["plugbay_users"]))
+    assert resolved("postgresql://db/shop", own).params["store"] == {
         "identity": "1/2",
         "tables": ["plugbay_users"],
     }
 
 
-def test_another_database_is_asked_only_when_an_admin_accepts_that_it_has_no_guard(around: OwnPlaces):
+def test_another_database_is_asked_only_when_an_admin_accepts_that_it_has_no_guard(own: OwnStore):
     url = "mssql+pyodbc://ann:hunter2@db:1433/shop?driver=x"
     with pytest.raises(SourceRefusedError, match="no proven guard"):
-        resolved(url, around)
-    place = resolved(url, around, accepts_unguarded=True)
+        resolved(url, own)
+    place = resolved(url, own, accepts_unguarded=True)
     assert place.dialect == "unguarded"
     assert place.params["options"] == {"driver": "x"}
     assert place.mask("hunter2") == "***"

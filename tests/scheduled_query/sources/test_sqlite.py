@@ -7,10 +7,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from plugbay_scheduled_query.dialects.session import Params
-from plugbay_scheduled_query.dialects.sqlite.session import authorize, open_session
-from plugbay_scheduled_query.executor.executor import SourceUnavailableError
-from plugbay_scheduled_query.runner.results import Caps
+from plugbay_scheduled_query.core.errors import SourceUnavailableError
+from plugbay_scheduled_query.dialects.contract import Params
+from plugbay_scheduled_query.dialects.sqlite.session import SqliteSession, authorize
+from plugbay_scheduled_query.runner.protocol import Caps
 from runner_kit import Asker, eventually, target
 
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
@@ -293,7 +293,7 @@ def test_a_source_that_cannot_be_looked_at_says_why(asker: Asker, tmp_path: Path
 
 
 def test_a_statement_that_was_stopped_before_it_began_does_not_begin(sqlite_url: str):
-    session = open_session(Params({"path": path_of(sqlite_url)}, 100_000_000, 10))
+    session = SqliteSession(Params({"path": path_of(sqlite_url)}, 100_000_000, 10))
     session.begin(60)
     cancelling = threading.Thread(target=session.cancel)
     cancelling.start()

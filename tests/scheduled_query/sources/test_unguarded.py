@@ -3,7 +3,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from plugbay_scheduled_query.executor.executor import Executor
+from plugbay_scheduled_query.executor import Executor
 from runner_kit import Asker, target
 
 # a dialect that nobody has heard of, found by SQLAlchemy the way it finds a third party's

@@ -1,14 +1,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_scheduled_query.core.source import (
-    SourceError,
-    SourceUrl,
-    keep_secrets,
-    mask_url,
-    parse_url,
-    reference_of,
-)
+from plugbay_scheduled_query.core.errors import SourceError
+from plugbay_scheduled_query.core.source import SourceUrl, keep_secrets, mask_url, parse_url, reference_of
 
 
 def test_a_url_is_taken_apart_and_its_parts_are_decoded():

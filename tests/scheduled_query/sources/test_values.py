@@ -8,15 +8,14 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_scheduled_query.dialects.values import (
+from plugbay_scheduled_query.dialects.contract import (
     NESTING_LIMIT,
     JsonText,
     NumberText,
-    RowEncoder,
     decode_text,
-    encode_value,
     iso_text,
 )
+from plugbay_scheduled_query.runner.results import RowEncoder, encode_value
 
 CELL_BYTES = 100
 

@@ -3,8 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from plugbay.flash import FlashMessage, flash  # not lazily: the room would take the place of the function
-
 if TYPE_CHECKING:
     from plugbay.auth import (
         AuthManager,
@@ -15,18 +13,19 @@ if TYPE_CHECKING:
         refuse_cross_site_get,
         require_role,
     )
-    from plugbay.base_module import BaseModule
+    from plugbay.base_module import BaseModule, Host
     from plugbay.cli.options import data_dir_option, opened_host
     from plugbay.clock import Clock, SystemClock
-    from plugbay.config import HostConfig
     from plugbay.errors import InvalidConfig, OperatorError, PlugbayError, PluginRefused, SecretUnreadable
     from plugbay.events import Event, EventBus
     from plugbay.host import Plugbay
     from plugbay.logs import get_logger
     from plugbay.metrics import metric_header, metric_sample
-    from plugbay.plugin_service import PluginService
+    from plugbay.plugins.service import PluginService
     from plugbay.secrets import Secrets
+    from plugbay.settings import HostConfig
     from plugbay.store import Store, UTCDateTime, new_metadata
+    from plugbay.web import FlashMessage, flash
 
 __all__ = [
     "AuthManager",
@@ -36,6 +35,7 @@ __all__ = [
     "Event",
     "EventBus",
     "FlashMessage",
+    "Host",
     "HostConfig",
     "InvalidConfig",
     "OperatorError",
@@ -72,18 +72,19 @@ _ROOMS = {
         "refuse_cross_site_get",
         "require_role",
     ],
-    "base_module": ["BaseModule"],
+    "base_module": ["BaseModule", "Host"],
     "cli.options": ["data_dir_option", "opened_host"],
     "clock": ["Clock", "SystemClock"],
-    "config": ["HostConfig"],
     "errors": ["InvalidConfig", "OperatorError", "PlugbayError", "PluginRefused", "SecretUnreadable"],
     "events": ["Event", "EventBus"],
     "host": ["Plugbay"],
     "logs": ["get_logger"],
     "metrics": ["metric_header", "metric_sample"],
-    "plugin_service": ["PluginService"],
+    "plugins.service": ["PluginService"],
     "secrets": ["Secrets"],
+    "settings": ["HostConfig"],
     "store": ["Store", "UTCDateTime", "new_metadata"],
+    "web": ["FlashMessage", "flash"],
 }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exception_handlers import http_exception_handler
@@ -11,17 +11,20 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 
-from plugbay.auth.marks import USER, claim, state_of
-from plugbay.config import HostConfig, load_config
+from plugbay.auth.roles import USER, claim, state_of
 from plugbay.errors import StoreError
 from plugbay.host import Plugbay
 from plugbay.logs import get_logger
-from plugbay.web.paths import is_machine_path, login_url_back, root_path
+from plugbay.settings import HostConfig, load_config
+from plugbay.web import from_host
+from plugbay.web.pages import Templates
+from plugbay.web.requests import is_machine_path, login_url_back, root_path
 
 GZIP_FROM = 1024  # bytes: below that the header costs more than the compression saves
 GZIP_LEVEL = 5  # nearly as small as 9 at a third of the time
 
 log = get_logger(__name__)
+documentation = APIRouter(include_in_schema=False)  # for those who are logged in
 
 
 def create_app(
@@ -34,57 +37,55 @@ def create_app(
     title = settings.app_name or "Plugbay"
     app = FastAPI(title=title, docs_url=None, redoc_url=None, openapi_url=None)
     host = Plugbay(app, app_root_dir, config=settings)
-    host.add_routes("plugbay", documentation_router(host))
+    host.add_routes("plugbay", documentation)
     host.docs_url = "/docs"
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM, compresslevel=GZIP_LEVEL)
-    add_error_pages(host)
+    app.add_exception_handler(HTTPException, on_http_error)
+    app.add_exception_handler(StoreError, on_store_trouble)
+    app.add_exception_handler(Exception, on_failure)
     return app
 
 
-def documentation_router(host: Plugbay) -> APIRouter:
-    """`/docs` and `/openapi.json`, for those who are logged in."""
-    router = APIRouter(include_in_schema=False)
-
-    @router.get("/openapi.json")
-    def openapi(request: Request) -> JSONResponse:
-        below = root_path(request.scope)
-        servers = {"servers": [{"url": below}]} if below else {}
-        return JSONResponse({**host.app.openapi(), **servers})
-
-    @router.get("/docs")
-    def docs(request: Request) -> Response:
-        return host.templates.response(request, "plugbay/docs.html.j2")
-
-    return router
+@documentation.get("/openapi.json")
+def openapi(request: Request) -> JSONResponse:
+    below = root_path(request.scope)
+    servers = {"servers": [{"url": below}]} if below else {}
+    return JSONResponse({**request.app.openapi(), **servers})
 
 
-def add_error_pages(host: Plugbay) -> None:
+@documentation.get("/docs")
+def docs(request: Request, templates: Annotated[Templates, from_host("templates")]) -> Response:
+    return templates.response(request, "plugbay/docs.html.j2")
+
+
+async def on_http_error(request: Request, error: Exception) -> Response:
     """People get a page, programs get JSON; neither gets a traceback."""
+    assert isinstance(error, HTTPException)
+    if error.status_code < 400 or not wants_page(request):
+        claim(request.scope)
+        return await http_exception_handler(request, error)
+    host: Plugbay = request.app.state.plugbay
+    await host.guard.recognise(request)  # an address that does not exist has no guard of its own
+    return _error_page(request, error.status_code, str(error.detail), dict(error.headers or {}))
 
-    @host.app.exception_handler(HTTPException)
-    async def on_http_error(request: Request, error: HTTPException) -> Response:
-        if error.status_code < 400 or not wants_page(request):
-            claim(request.scope)
-            return await http_exception_handler(request, error)
-        await host.guard.recognise(request)  # an address that does not exist has no guard of its own
-        return _error_page(host, request, error.status_code, str(error.detail), dict(error.headers or {}))
 
-    @host.app.exception_handler(StoreError)
-    async def on_store_trouble(request: Request, error: StoreError) -> Response:
-        log.error("store_trouble", method=request.method, path=request.url.path, error=error)
-        text = "The store does not answer. Try again in a moment; the log says why."
-        if wants_page(request):
-            state_of(request.scope)[USER] = None  # the menu is in the store too: a page without it
-            return _error_page(host, request, 503, text)
-        return JSONResponse({"detail": text}, status_code=503, headers={"Retry-After": "5"})
+async def on_store_trouble(request: Request, error: Exception) -> Response:
+    """The store is away: that is said, and the log says why."""
+    log.error("store_trouble", method=request.method, path=request.url.path, error=error)
+    text = "The store does not answer. Try again in a moment; the log says why."
+    if wants_page(request):
+        state_of(request.scope)[USER] = None  # the menu is in the store too: a page without it
+        return _error_page(request, 503, text)
+    return JSONResponse({"detail": text}, status_code=503, headers={"Retry-After": "5"})
 
-    @host.app.exception_handler(Exception)
-    async def on_failure(request: Request, error: Exception) -> Response:
-        log.error("request_failed", method=request.method, path=request.url.path, error=type(error).__name__)
-        text = "Something went wrong on the server. The log says what."
-        if wants_page(request):
-            return _error_page(host, request, 500, text)
-        return JSONResponse({"detail": text}, status_code=500)
+
+async def on_failure(request: Request, error: Exception) -> Response:
+    """What nobody foresaw."""
+    log.error("request_failed", method=request.method, path=request.url.path, error=type(error).__name__)
+    text = "Something went wrong on the server. The log says what."
+    if wants_page(request):
+        return _error_page(request, 500, text)
+    return JSONResponse({"detail": text}, status_code=500)
 
 
 def wants_page(request: Request) -> bool:
@@ -93,8 +94,9 @@ def wants_page(request: Request) -> bool:
 
 
 def _error_page(
-    host: Plugbay, request: Request, status: int, detail: str, headers: dict[str, str] | None = None
+    request: Request, status: int, detail: str, headers: dict[str, str] | None = None
 ) -> Response:
+    host: Plugbay = request.app.state.plugbay
     claim(request.scope)
     has_own_words = status == 401 or detail == HTTPStatus(status).phrase
     told = "" if has_own_words else detail

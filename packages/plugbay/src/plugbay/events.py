@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from plugbay.bounded import ends_within
+from plugbay.clock import ends_within
 from plugbay.errors import AsyncListener, ReservedEvent
 from plugbay.logs import get_logger
 

@@ -2,13 +2,16 @@
 
 import threading
 from collections.abc import Callable
+from typing import Annotated
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from plugbay.logs import get_logger
+from plugbay.web import from_host
 
 log = get_logger(__name__)
+router = APIRouter(tags=["Health"])
 
 Check = Callable[[], str | None]
 
@@ -45,20 +48,16 @@ class HealthRegistry:
             return "its health check failed; the log says why"
 
 
-def health_router(registry: HealthRegistry) -> APIRouter:
-    router = APIRouter(tags=["Health"])
+@router.head("/healthz", include_in_schema=False)
+@router.get("/healthz", summary="Whether the process is alive")
+async def healthz() -> dict[str, str]:
+    return {"status": "alive"}
 
-    @router.head("/healthz", include_in_schema=False)
-    @router.get("/healthz", summary="Whether the process is alive")
-    async def healthz() -> dict[str, str]:
-        return {"status": "alive"}
 
-    @router.head("/readyz", include_in_schema=False)
-    @router.get("/readyz", summary="Whether the store is reachable and the scheduler ticks")
-    def readyz() -> JSONResponse:
-        problems = registry.problems()
-        if problems:
-            return JSONResponse({"status": "not ready", "problems": problems}, status_code=503)
-        return JSONResponse({"status": "ready"})
-
-    return router
+@router.head("/readyz", include_in_schema=False)
+@router.get("/readyz", summary="Whether the store is reachable and the scheduler ticks")
+def readyz(registry: Annotated[HealthRegistry, from_host("health")]) -> JSONResponse:
+    problems = registry.problems()
+    if problems:
+        return JSONResponse({"status": "not ready", "problems": problems}, status_code=503)
+    return JSONResponse({"status": "ready"})

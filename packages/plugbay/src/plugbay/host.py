@@ -2,16 +2,19 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import RedirectResponse, Response
 from pydantic import SecretStr
 
-from plugbay.admin import admin_router
+from plugbay import health, metrics
+from plugbay.admin import AdminSite, add_menu_entries, menu_pages, plugin_pages, settings_form
 from plugbay.auth import (
     AuthManager,
     CsrfTokens,
@@ -19,35 +22,34 @@ from plugbay.auth import (
     LocalAuthManager,
     SecurityMiddleware,
     auth_routers,
+    behind_login,
     ensure_first_admin,
     open_to_all,
     user_of,
 )
 from plugbay.base_module import BaseModule
 from plugbay.clock import Clock, SystemClock
-from plugbay.config import HostConfig, load_config
 from plugbay.errors import PlugbayError
 from plugbay.events import EventBus
-from plugbay.fingerprints import check_keys
-from plugbay.flash import FlashMiddleware, take_flashes
-from plugbay.following import Follower
-from plugbay.health import HealthRegistry, health_router
-from plugbay.home import home_router
-from plugbay.keys import encryption_keys, session_secret
+from plugbay.health import HealthRegistry
 from plugbay.menu import MenuManager
-from plugbay.metrics import MetricsRegistry, metrics_router
-from plugbay.module_manager import ModuleManager
-from plugbay.records import PluginRecords
-from plugbay.restart import Restarter
-from plugbay.route_table import Contribution, RouteTable
-from plugbay.secrets import Secrets
-from plugbay.static_files import StaticFiles, static_router
+from plugbay.metrics import MetricsRegistry
+from plugbay.plugins import PluginRecords
+from plugbay.plugins.manager import ModuleManager
+from plugbay.plugins.routes import Contribution, RouteTable
+from plugbay.plugins.service import OtherProcesses
+from plugbay.secrets import Secrets, check_keys, encryption_keys, session_secret
+from plugbay.server import STOP_GRACE_S, Restarter
+from plugbay.settings import HostConfig, load_config
 from plugbay.store import open_store
-from plugbay.templating import Templates
+from plugbay.web import from_host, url_below_root
+from plugbay.web.flash_messages import FlashMiddleware, take_flashes
+from plugbay.web.pages import StaticFiles, Templates, static_router
 
 HERE = Path(__file__).parent
 CLEAR_UP_S = 15.0  # beyond the grace: to cancel what did not finish in it, and to let go
-STOP_GRACE_S = 30.0  # how long running work may take to finish when the server stops
+
+home_router = APIRouter(include_in_schema=False)
 
 
 class Plugbay:
@@ -100,7 +102,7 @@ class Plugbay:
 
         # 5. who may come in
         self.csrf = CsrfTokens(secret)
-        self.auth = auth_manager or LocalAuthManager(self.store, self.clock)
+        self.auth: AuthManager = auth_manager or LocalAuthManager(self.store, self.clock)
         self.guard = Guard(self.auth, self.csrf)
 
         # 6. middleware, which acts on our own routes only
@@ -111,12 +113,14 @@ class Plugbay:
         # 7. the host's own routes, after those of the application
         self.docs_url = app.docs_url if app.openapi_url else None
         app.state.plugbay = self
+        self.admin = AdminSite(self)
         self._routes = RouteTable(app)
         self._routes.replace(self._host_routes())
 
         # 8. plugins: found, imported, ordered, loaded
         self.modules = ModuleManager(self, self._routes)
-        self.follower = Follower(self)  # before plugins are read: what others change meanwhile is seen
+        # before plugins are read: what others change meanwhile is seen
+        self.other_processes = OtherProcesses(self)
         self.modules.discover_all(self.path_plugins, self.path_modules)
         self.modules.initialize_plugins_in_order()
         if self.modules.operator_error:
@@ -135,7 +139,7 @@ class Plugbay:
 
     def reload(self) -> dict[str, str]:
         """Unloads all plugins, looks for them anew and loads them; returns their states."""
-        return self.follower.reload()
+        return self.other_processes.reload()
 
     def add_routes(self, owner: str, router: APIRouter) -> None:
         """Serves a router behind the login, beside the host's own."""
@@ -143,7 +147,7 @@ class Plugbay:
 
     def guarded(self, owner: str, router: APIRouter, prefix: str = "", *gates: Any) -> Contribution:
         """A router behind the login, and behind further gates if there are any."""
-        return self._contribution(owner, router, prefix, self.guard, *gates)
+        return self._contribution(owner, router, prefix, behind_login, *gates)
 
     def remove_owner(self, owner: str) -> None:
         """Takes back what an owner added to any of the tables."""
@@ -161,19 +165,21 @@ class Plugbay:
 
     def stop(self, grace_s: float = STOP_GRACE_S) -> None:
         """Tells plugins to finish within the grace, takes them out of service, and lets the store go."""
-        self.follower.stop()
+        self.other_processes.stop()
         self.events.emit_lifecycle("stopping", limit_s=grace_s + CLEAR_UP_S, grace_s=grace_s)
         self.modules.unload_all()
         self.store.close()
 
     def _host_routes(self) -> list[Contribution]:
-        public = [health_router(self.health), static_router(self.static)]
-        private = [metrics_router(self.metrics), home_router(self), *auth_routers(self)]
+        public = [health.router, static_router]
+        private = [(metrics.router, ""), (home_router, "")]
+        private += auth_routers(self.auth, self.config, self.menu)
         if self.config.admin_enabled:
-            private.append(admin_router(self))
+            add_menu_entries(self.menu, self.admin.base)
+            private += [(room.router, self.admin.base) for room in (plugin_pages, settings_form, menu_pages)]
         return [
             *(self._contribution("plugbay", router, "", open_to_all) for router in public),
-            *(self._contribution("plugbay", router, "", self.guard) for router in private),
+            *(self.guarded("plugbay", router, prefix) for router, prefix in private),
         ]
 
     def _contribution(self, owner: str, router: APIRouter, prefix: str, *gates: Any) -> Contribution:
@@ -242,7 +248,7 @@ class Plugbay:
         self._routes.warn_if_hidden()
         if isinstance(self.auth, LocalAuthManager):
             self._make_first_admin()
-        self.follower.start()
+        self.other_processes.start()
         self.events.emit_lifecycle("ready")
 
     def _make_first_admin(self) -> None:
@@ -252,6 +258,23 @@ class Plugbay:
                 f"\n  The user admin was made with the password {password} (shown only this once)\n\n"
             )
             sys.stdout.flush()
+
+
+@home_router.get("/")
+def home(
+    request: Request,
+    menu: Annotated[MenuManager, from_host("menu")],
+    modules: Annotated[ModuleManager, from_host("modules")],
+    templates: Annotated[Templates, from_host("templates")],
+) -> Response:
+    """To the first page of the menu that the visitor may see, or to a welcome page."""
+    sections = menu.sections(user_of(request))
+    main = [entry for section in sections if section.type == "main" for entry in section.entries]
+    first = next((entry.url for entry in main if entry.url.startswith("/")), None)
+    if first:
+        return RedirectResponse(url_below_root(request, first), status_code=303)
+    found = Counter(plugin.state.value for plugin in modules.all())
+    return templates.response(request, "plugbay/welcome.html.j2", {"found": found})
 
 
 def _plain(secret: SecretStr | None) -> str:

@@ -3,10 +3,12 @@
 import re
 import threading
 from collections.abc import Callable, Mapping
+from typing import Annotated
 
 from fastapi import APIRouter, Response
 
 from plugbay.logs import get_logger
+from plugbay.web import from_host
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -14,6 +16,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _OTHER_LINE_ENDS = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 log = get_logger(__name__)
+router = APIRouter(tags=["Metrics"])
 
 
 class MetricsRegistry:
@@ -48,16 +51,6 @@ class MetricsRegistry:
         return part if not part or part.endswith("\n") else part + "\n"
 
 
-def metrics_router(registry: MetricsRegistry) -> APIRouter:
-    router = APIRouter(tags=["Metrics"])
-
-    @router.get("/metrics", summary="Text exposition of the gauge metrics", response_class=Response)
-    def metrics() -> Response:
-        return Response(registry.exposition(), headers={"content-type": CONTENT_TYPE})
-
-    return router
-
-
 def metric_header(name: str, help_text: str, kind: str = "gauge") -> str:
     """The two lines that stand before the samples of a metric: what it means, and of which kind it is."""
     text = _OTHER_LINE_ENDS.sub("\n", help_text).replace("\\", r"\\").replace("\n", r"\n")
@@ -74,3 +67,8 @@ def metric_sample(name: str, labels: Mapping[str, str], value: float) -> str:
 
 def _escaped_label(text: str) -> str:
     return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+
+
+@router.get("/metrics", summary="Text exposition of the gauge metrics", response_class=Response)
+def metrics(registry: Annotated[MetricsRegistry, from_host("metrics")]) -> Response:
+    return Response(registry.exposition(), headers={"content-type": CONTENT_TYPE})

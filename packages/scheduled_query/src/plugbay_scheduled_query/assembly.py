@@ -6,10 +6,10 @@ from typing import Any
 
 from plugbay import Plugbay
 
+from plugbay_scheduled_query.catalogue import Catalogue
 from plugbay_scheduled_query.catalogue.editing import SourceEditing
-from plugbay_scheduled_query.catalogue.sources import Catalogue
 from plugbay_scheduled_query.core.model import Execution, Outcome, Run
-from plugbay_scheduled_query.executor.executor import Executor
+from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
 from plugbay_scheduled_query.queries.capacity import Capacities
@@ -27,7 +27,7 @@ from plugbay_scheduled_query.runs.node import Node
 from plugbay_scheduled_query.runs.service import JOB, TASK, Service
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
 from plugbay_scheduled_query.settings import Settings
-from plugbay_scheduled_query.web.parts import Parts
+from plugbay_scheduled_query.web.dependencies import Parts
 
 NOTIFY = "notify"
 BEHIND = -10  # the priority of messages: after every run

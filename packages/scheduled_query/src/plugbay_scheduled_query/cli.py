@@ -146,9 +146,8 @@ def _read(file: IO[str]) -> Any:
 @contextmanager
 def _opened(data_dir: Path | None) -> "Iterator[tuple[Definitions, Capacities, QueryEditing]]":
     """What commands work with, on the store that a server with the same options would use."""
-    from plugbay_scheduled_query.catalogue.own_store import own_places_of
-    from plugbay_scheduled_query.catalogue.resolving import language_of
-    from plugbay_scheduled_query.catalogue.setting import bring_in
+    from plugbay_scheduled_query.catalogue import bring_in
+    from plugbay_scheduled_query.catalogue.targets import language_of, own_store_of
     from plugbay_scheduled_query.queries.capacity import Capacities
     from plugbay_scheduled_query.queries.editing import QueryEditing
     from plugbay_scheduled_query.repository.definitions import Definitions
@@ -158,7 +157,7 @@ def _opened(data_dir: Path | None) -> "Iterator[tuple[Definitions, Capacities, Q
         definitions = Definitions(host.store, host.clock)
         sources = SourceRepository(host.store, host.secrets, host.clock)
         settings = _settings_of(host)
-        around = own_places_of(host)
+        around = own_store_of(host)
         bring_in(sources, settings.named_sources(), lambda source: language_of(source, around))
         capacities = Capacities(definitions, sources, lambda: settings, host.clock)
         editing = QueryEditing(definitions, sources, lambda: settings, host.events, capacities)

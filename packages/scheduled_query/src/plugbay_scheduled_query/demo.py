@@ -7,12 +7,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from plugbay_scheduled_query.catalogue.own_store import SAMPLE_FILE
+from plugbay_scheduled_query.catalogue.targets import SAMPLE_FILE
 from plugbay_scheduled_query.core.source import Source
 from plugbay_scheduled_query.queries.editing import Saved
 from plugbay_scheduled_query.repository.sources import Origin
 from plugbay_scheduled_query.tables import marks
-from plugbay_scheduled_query.web.parts import Parts
+from plugbay_scheduled_query.web.dependencies import Parts
 
 SOURCE = "samples"
 AUTHOR = "plugbay"

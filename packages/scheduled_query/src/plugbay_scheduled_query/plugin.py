@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from fastapi import APIRouter
 from plugbay import BaseModule, Event, Plugbay
 
 from plugbay_scheduled_query import demo
@@ -10,9 +9,8 @@ from plugbay_scheduled_query.assembly import Assembly, assemble
 from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.tables import data_sources
-from plugbay_scheduled_query.web.api import api_router
-from plugbay_scheduled_query.web.pages import pages_router
-from plugbay_scheduled_query.web.parts import Parts
+from plugbay_scheduled_query.web import router
+from plugbay_scheduled_query.web.dependencies import Parts
 
 UNLOAD_GRACE_S = 5.0  # someone waits for the page that disables the plugin
 
@@ -38,9 +36,7 @@ class ScheduledQueryPlugin(BaseModule):
         return self._assembly.parts
 
     def on_load(self) -> None:
-        self.module_router = APIRouter()
-        self.module_router.include_router(pages_router(lambda: self.parts))
-        self.module_router.include_router(api_router(lambda: self.parts))
+        self.module_router = router
 
     def on_load_complete(self, fast_pluggy: Plugbay) -> None:
         self._host = fast_pluggy

@@ -4,12 +4,12 @@ from typing import Any
 
 from pydantic import BaseModel, Field, SecretStr, field_validator, model_validator
 
-from plugbay_scheduled_query.catalogue.setting import sources_from_settings
+from plugbay_scheduled_query.core.errors import SourceError
 from plugbay_scheduled_query.core.guard import Rules
 from plugbay_scheduled_query.core.schedule import zone
-from plugbay_scheduled_query.core.source import Source, SourceError
+from plugbay_scheduled_query.core.source import Source, sources_from_settings
 from plugbay_scheduled_query.repository.pruning import Keeping
-from plugbay_scheduled_query.runner.results import Caps
+from plugbay_scheduled_query.runner.protocol import Caps
 
 
 class SettingSource(BaseModel, extra="forbid"):

@@ -6,26 +6,31 @@ import re
 import secrets
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from plugbay import Clock, get_logger
 
-from plugbay_task_worker.claims import TickClaims
-from plugbay_task_worker.crew import Crew
 from plugbay_task_worker.engine import (
+    AlreadyRegistered,
+    Call,
     EngineStats,
     InvalidName,
     InvalidPeriod,
+    Job,
+    JobState,
+    JobStats,
     JobView,
     NaiveTime,
     StopReport,
+    UnknownJob,
 )
-from plugbay_task_worker.job import Call, Job, JobState
-from plugbay_task_worker.ledger import Handler, Ledger
-from plugbay_task_worker.task import Task
-from plugbay_task_worker.ticker import Ticker
+from plugbay_task_worker.tick_claims import TickClaims
+from plugbay_task_worker.ticker import Task, Ticker
+from plugbay_task_worker.worker_pool import WorkerPool
 
 UNWIND_S = 2.0  # for a call that was asked to stop: to clear up and end
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
@@ -47,11 +52,11 @@ class EmbeddedEngine:
     ) -> None:
         self._clock = clock
         self._workers = workers
-        self._ledger = Ledger(recent)
+        self._handlers = JobHandlers(recent)
         # ids of different lives of the process must differ: a stale page must not cancel another job
         self._ids = map(f"{secrets.token_hex(4)}-{{}}".format, itertools.count(1))
         self._ticker = Ticker(clock, claims, task_workers, self._new_id, self._ended)
-        self._jobs = self._new_crew()
+        self._jobs = self._new_pool()
         self._life = threading.RLock()
         self._is_started = self._was_stopped = False
 
@@ -70,7 +75,7 @@ class EmbeddedEngine:
         self, *, owner: str, name: str, call: Call, returned: Callable[[Job], object] | None = None
     ) -> None:
         _check_name("job", name)
-        self._ledger.add(Handler(owner, name, call, returned))
+        self._handlers.add(Handler(owner, name, call, returned))
 
     def submit(
         self, owner: str, name: str, payload: Mapping[str, Any] | None = None, *, priority: int = 0
@@ -80,7 +85,7 @@ class EmbeddedEngine:
     def submit_many(
         self, owner: str, name: str, payloads: Iterable[Mapping[str, Any]], *, priority: int = 0
     ) -> list[str]:
-        handler, now = self._ledger.find(owner, name), self._clock.now()
+        handler, now = self._handlers.find(owner, name), self._clock.now()
         jobs = [
             Job(self._new_id(), "job", owner, name, handler.call, now, _as_json(payload), priority)
             for payload in payloads
@@ -92,17 +97,17 @@ class EmbeddedEngine:
         return [job.id for job in jobs]
 
     def cancel(self, job_id: str, reason: str = "cancelled") -> bool:
-        return self._jobs.cancel(job_id, reason) or self._ticker.crew.cancel(job_id, reason)
+        return self._jobs.cancel(job_id, reason) or self._ticker.pool.cancel(job_id, reason)
 
     def run_task(self, owner: str, name: str) -> bool:
         return self._ticker.run_task(owner, name)
 
     def remove_owner(self, owner: str, grace_s: float = 0.0) -> StopReport:
-        self._ledger.send_off(owner)
+        self._handlers.begin_removal(owner)
         self._ticker.remove_owner(owner)
         returned = self._jobs.give_back_owner(owner)
         cancelled, abandoned = self._wind_down(owner, grace_s, "its owner was unloaded")
-        self._ledger.remove_owner(owner)
+        self._handlers.remove_owner(owner)
         return StopReport(returned, cancelled, abandoned)
 
     def start(self) -> None:
@@ -110,7 +115,7 @@ class EmbeddedEngine:
             if self._is_started:
                 return
             if self._was_stopped:
-                self._jobs = self._new_crew()
+                self._jobs = self._new_pool()
                 self._ticker.renew()
             self._jobs.open()
             self._ticker.start()
@@ -128,17 +133,17 @@ class EmbeddedEngine:
             return StopReport(returned, cancelled, abandoned)
 
     def stats(self) -> EngineStats:
-        crews = (self._ticker.crew, self._jobs)
-        at_work = [JobView.of(job) for crew in crews for job in crew.running()]
+        pools = (self._ticker.pool, self._jobs)
+        at_work = [JobView.of(job) for pool in pools for job in pool.running()]
         return EngineStats(
             started=self._is_started,
             workers=self._workers,
             tasks=self._ticker.stats(),
-            jobs=self._ledger.stats(),
+            jobs=self._handlers.stats(),
             timers=self._ticker.timers(),
             queued=self._jobs.queued(),
             running=tuple(job for job in at_work if job.state is JobState.RUNNING),
-            recent=self._ledger.recent(),
+            recent=self._handlers.recent(),
         )
 
     def resize(self, *, workers: int, task_workers: int, recent: int) -> None:
@@ -147,7 +152,7 @@ class EmbeddedEngine:
             self._workers = workers
             self._jobs.resize(workers)
             self._ticker.resize(task_workers)
-            self._ledger.keep(recent)
+            self._handlers.keep(recent)
 
     def problem(self) -> str | None:
         """What keeps tasks from being called at their ticks, if anything does."""
@@ -164,40 +169,129 @@ class EmbeddedEngine:
     def wait_idle(self, timeout_s: float = 10.0) -> bool:
         """Waits until nothing else is queued or running; False if that took too long."""
         deadline = time.monotonic() + timeout_s
-        while self._ticker.crew.wait_idle(deadline) and self._jobs.wait_idle(deadline):
-            if self._ticker.crew.wait_idle(0):  # else a job has set off a task or a timer
+        while self._ticker.pool.wait_idle(deadline) and self._jobs.wait_idle(deadline):
+            if self._ticker.pool.wait_idle(0):  # else a job has set off a task or a timer
                 return True
         return False
 
     def _wind_down(self, owner: str | None, grace_s: float, reason: str) -> tuple[int, int]:
         """Waits for what runs, then asks it to stop, then gives it up: how many were asked, and given up."""
-        crews = (self._ticker.crew, self._jobs)
+        pools = (self._ticker.pool, self._jobs)
         deadline = time.monotonic() + grace_s
-        for crew in crews:
-            crew.wait_for(crew.running(owner), deadline)
-        late = [(crew, job) for crew in crews for job in crew.running(owner)]
+        for pool in pools:
+            pool.wait_for(pool.running(owner), deadline)
+        late = [(pool, job) for pool in pools for job in pool.running(owner)]
         cancelled = sum(job.cancel(reason) for _, job in late)
         deadline = time.monotonic() + UNWIND_S
-        abandoned = [job for crew, job in late if not crew.wait_for([job], deadline)]
+        abandoned = [job for pool, job in late if not pool.wait_for([job], deadline)]
         for job in abandoned:
             log.error("abandoned", kind=job.kind, owner=job.owner, name=job.name, job=job.id, reason=reason)
         return cancelled, len(abandoned)
 
     def _join(self, timeout_s: float) -> None:
         deadline = time.monotonic() + timeout_s
-        self._ticker.crew.join(deadline)
+        self._ticker.pool.join(deadline)
         self._jobs.join(deadline)
 
     def _ended(self, job: Job) -> None:
-        handler = self._ledger.record(job)
+        handler = self._handlers.record(job)
         if handler and handler.returned and job.started_at is None:
             handler.returned(job)
 
-    def _new_crew(self) -> Crew:
-        return Crew("task-worker-job", self._workers, self._clock, self._ended)
+    def _new_pool(self) -> WorkerPool:
+        return WorkerPool("task-worker-job", self._workers, self._clock, self._ended)
 
     def _new_id(self) -> str:
         return next(self._ids)
+
+
+@dataclass(slots=True, eq=False)
+class Handler:
+    """The call behind a job's name."""
+
+    owner: str
+    name: str
+    call: Call
+    returned: Callable[[Job], object] | None = None
+    is_leaving: bool = False
+    runs: int = 0
+    failures: int = 0
+    cancelled: int = 0
+    handed_back: int = 0
+    seconds_total: float = 0.0
+
+    def count(self, job: Job) -> None:
+        """Takes down how a job ended."""
+        self.runs += job.started_at is not None
+        self.failures += job.state is JobState.FAILED
+        self.cancelled += job.state is JobState.CANCELLED
+        self.handed_back += job.state is JobState.RETURNED
+        self.seconds_total += job.duration_s
+
+    def stats(self) -> JobStats:
+        return JobStats(
+            self.owner,
+            self.name,
+            self.runs,
+            self.failures,
+            self.cancelled,
+            self.handed_back,
+            self.seconds_total,
+        )
+
+
+class JobHandlers:
+    """The handlers by owner and name, and what ended of late."""
+
+    def __init__(self, recent: int) -> None:
+        self._lock = threading.Lock()
+        self._by_name: dict[tuple[str, str], Handler] = {}
+        self._recent: deque[JobView] = deque(maxlen=recent)
+
+    def keep(self, recent: int) -> None:
+        """Remembers that many of the jobs that ended."""
+        with self._lock:
+            self._recent = deque(itertools.islice(self._recent, recent), maxlen=recent)
+
+    def add(self, handler: Handler) -> None:
+        with self._lock:
+            if (handler.owner, handler.name) in self._by_name:
+                raise AlreadyRegistered(owner=handler.owner, kind="job", name=handler.name)
+            self._by_name[handler.owner, handler.name] = handler
+
+    def find(self, owner: str, name: str) -> Handler:
+        handler = self._by_name.get((owner, name))
+        if handler is None:
+            raise UnknownJob(owner=owner, name=name)
+        return handler
+
+    def begin_removal(self, owner: str) -> None:
+        """From now on the owner's new jobs are handed back at once."""
+        with self._lock:
+            for key, handler in self._by_name.items():
+                handler.is_leaving |= key[0] == owner
+
+    def remove_owner(self, owner: str) -> None:
+        with self._lock:
+            self._by_name = {key: handler for key, handler in self._by_name.items() if key[0] != owner}
+
+    def record(self, job: Job) -> Handler | None:
+        """Takes down a job that ended; a timer only if it failed, or they would drown the rest."""
+        with self._lock:
+            if job.kind != "timer" or job.state is JobState.FAILED:
+                self._recent.appendleft(JobView.of(job))
+            handler = self._by_name.get((job.owner, job.name)) if job.kind == "job" else None
+            if handler:
+                handler.count(job)
+            return handler
+
+    def recent(self) -> tuple[JobView, ...]:
+        with self._lock:
+            return tuple(self._recent)
+
+    def stats(self) -> tuple[JobStats, ...]:
+        with self._lock:
+            return tuple(self._by_name[key].stats() for key in sorted(self._by_name))
 
 
 def _check_name(kind: str, name: str) -> None:

@@ -2,19 +2,25 @@
 
 A *task* is called again and again, once per tick in the whole cluster. A *timer* is called once, at a time,
 in this process. A *job* is called once, wherever a worker is free; it carries a small payload and finds the
-rest in its owner's tables: an engine that is lost loses no truth.
+rest in its owner's tables: an engine that is lost loses no truth. Every call receives its `Job`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from enum import StrEnum
+from types import TracebackType
+from typing import Any, Literal, Protocol, Self
 
-from plugbay import PlugbayError
-
-from plugbay_task_worker.job import Call, Job, JobState, Kind
+from plugbay import PlugbayError, get_logger
 
 URGENT = 100  # the priority of what a person waits for; jobs of equal priority keep their order
+
+WorkKind = Literal["job", "task", "timer"]
+Hook = Callable[[], object]
+
+log = get_logger(__name__)
 
 
 class AlreadyRegistered(PlugbayError):
@@ -35,6 +41,117 @@ class NaiveTime(PlugbayError):
 
 class UnknownJob(PlugbayError):
     """{owner!r} has registered no job named {name!r}."""
+
+
+class JobState(StrEnum):
+    """Where a job stands; the last four are final."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    RETURNED = "returned"
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """What a call receives: who asked for what, when it was due, and whether it should stop."""
+
+    id: str
+    kind: WorkKind
+    owner: str
+    name: str
+    call: "Call"
+    due_at: datetime
+    """The tick of a task, the time of a timer, the submission of a job."""
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    priority: int = 0
+    missed: int = 0
+    """Ticks that were passed over since the task's last one, as when the machine slept."""
+    state: JobState = JobState.QUEUED
+    started_at: datetime | None = None
+    duration_s: float = 0.0
+    error: str = ""
+    cancel_reason: str = ""
+    _hooks: list[Hook] = field(default_factory=list)
+    # re-entrant, because a hook may look at the job it belongs to
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody wants this job to stop; `cancel_reason` says why."""
+        return bool(self.cancel_reason)
+
+    def on_cancel(self, hook: Hook) -> "CancelHook":
+        """Calls `hook` when the job is cancelled, at once if it already is.
+
+        Used in a `with` statement the hook is taken back at its end: from there on it is not called, and a
+        call under way has come to its end. A hook must not wait for the job.
+        """
+        with self._lock:
+            self._hooks.append(hook)
+            if self.cancelled:
+                self._call(hook)
+        return CancelHook(self, hook)
+
+    def cancel(self, reason: str) -> bool:
+        """For engines: asks the job to stop; False if it is over or was asked before."""
+        with self._lock:
+            if self.cancelled or self.state not in (JobState.QUEUED, JobState.RUNNING):
+                return False
+            self.cancel_reason = reason or "cancelled"
+            for hook in list(self._hooks):
+                self._call(hook)
+        return True
+
+    def begin(self, now: datetime) -> None:
+        """For engines: the call is about to be made."""
+        self.state, self.started_at = JobState.RUNNING, now
+
+    def end(self, duration_s: float, error: str = "") -> None:
+        """For engines: the call is over; who asks it to stop now comes too late."""
+        with self._lock:
+            self._hooks.clear()
+            self.duration_s = duration_s
+            self.error = self.cancel_reason if self.cancelled else error
+            self.state = _outcome(self.cancelled, error)
+
+    def give_back(self) -> None:
+        """For engines: the call will never be made here."""
+        with self._lock:
+            self._hooks.clear()
+            self.state = JobState.RETURNED
+
+    def _forget(self, hook: Hook) -> None:
+        with self._lock:
+            if hook in self._hooks:
+                self._hooks.remove(hook)
+
+    def _call(self, hook: Hook) -> None:
+        try:
+            hook()
+        except Exception:
+            log.exception("cancel_hook_failed", owner=self.owner, name=self.name, job=self.id)
+
+
+Call = Callable[[Job], object | Awaitable[object]]
+
+
+class CancelHook:
+    """A hook that is in force until the end of its `with` statement, or of the job."""
+
+    def __init__(self, job: Job, hook: Hook) -> None:
+        self._job = job
+        self._hook = hook
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._job._forget(self._hook)
 
 
 @dataclass(frozen=True)
@@ -60,7 +177,7 @@ class TaskStats:
 
 
 @dataclass(frozen=True)
-class JobKindStats:
+class JobStats:
     """How the jobs of one name have been doing in this process."""
 
     owner: str
@@ -77,13 +194,11 @@ class JobView:
     """A job as it stood when one looked."""
 
     id: str
-    kind: Kind
+    kind: WorkKind
     owner: str
     name: str
     state: JobState
-    priority: int
     payload: Mapping[str, Any]
-    due_at: datetime
     started_at: datetime | None
     duration_s: float
     error: str
@@ -92,18 +207,16 @@ class JobView:
     @classmethod
     def of(cls, job: Job) -> "JobView":
         return cls(
-            job.id,
-            job.kind,
-            job.owner,
-            job.name,
-            job.state,
-            job.priority,
-            job.payload,
-            job.due_at,
-            job.started_at,
-            job.duration_s,
-            job.error,
-            job.cancelled,
+            id=job.id,
+            kind=job.kind,
+            owner=job.owner,
+            name=job.name,
+            state=job.state,
+            payload=job.payload,
+            started_at=job.started_at,
+            duration_s=job.duration_s,
+            error=job.error,
+            cancelling=job.cancelled,
         )
 
 
@@ -114,7 +227,7 @@ class EngineStats:
     started: bool
     workers: int
     tasks: tuple[TaskStats, ...]
-    jobs: tuple[JobKindStats, ...]
+    jobs: tuple[JobStats, ...]
     timers: int
     queued: int
     running: tuple[JobView, ...]
@@ -193,3 +306,9 @@ class Engine(Protocol):
     def stats(self) -> EngineStats:
         """What there is to see, as values."""
         ...
+
+
+def _outcome(cancelled: bool, error: str) -> JobState:
+    if cancelled:
+        return JobState.CANCELLED
+    return JobState.FAILED if error else JobState.DONE

@@ -1,17 +1,16 @@
-"""Periodic tasks and timers: a thread that sleeps until the next is due, and a crew that calls them."""
+"""Periodic tasks and timers: a thread that sleeps until the next is due, and a pool that calls them."""
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from plugbay import Clock, get_logger
 
-from plugbay_task_worker.claims import Tick, TickClaims
-from plugbay_task_worker.crew import Crew
-from plugbay_task_worker.engine import AlreadyRegistered, TaskStats
-from plugbay_task_worker.job import Call, Job
-from plugbay_task_worker.task import Task
+from plugbay_task_worker.engine import AlreadyRegistered, Call, Job, JobState, JobView, TaskStats
+from plugbay_task_worker.tick_claims import Tick, TickClaims
 from plugbay_task_worker.timetable import Due, Timetable
+from plugbay_task_worker.worker_pool import WorkerPool
 
 LONGEST_NAP_S = 5.0  # the clock may be set, and the machine may sleep: neither wakes a waiting thread
 CLAIM_AGAIN_S = 5.0  # after the store could not be asked
@@ -23,6 +22,64 @@ OURS = "task_worker"  # the owner of what the ticker puts in for itself
 Key = tuple[str, str, str]  # kind, owner, name
 
 log = get_logger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class Task:
+    """What is called again and again, but never twice at a time."""
+
+    owner: str
+    name: str
+    seconds: int
+    call: Call
+    at_start: bool = False
+    is_busy: bool = False
+    last: JobView | None = None
+    runs: int = 0
+    failures: int = 0
+    skipped: int = 0
+    missed: int = 0
+    seconds_total: float = 0.0
+    lateness_total_s: float = 0.0
+
+    def reserve(self) -> bool:
+        """Makes the task busy; False if it already is, and its tick goes by."""
+        if self.is_busy:
+            self.skipped += 1
+            log.warning("tick_skipped", owner=self.owner, name=self.name, reason="still at work")
+            return False
+        self.is_busy = True
+        return True
+
+    def end(self, job: Job) -> None:
+        """Takes down what became of a call."""
+        self.is_busy = False
+        if job.started_at is None:
+            return
+        self.last = JobView.of(job)
+        self.runs += 1
+        self.failures += job.state is JobState.FAILED
+        self.missed += job.missed
+        self.seconds_total += job.duration_s
+        self.lateness_total_s += max(0.0, (job.started_at - job.due_at).total_seconds())
+
+    def stats(self, next_at: datetime | None) -> TaskStats:
+        return TaskStats(
+            owner=self.owner,
+            name=self.name,
+            seconds=self.seconds,
+            running=self.is_busy,
+            next_at=next_at,
+            last_at=self.last.started_at if self.last else None,
+            last_duration_s=self.last.duration_s if self.last else 0.0,
+            last_error=self.last.error if self.last else "",
+            runs=self.runs,
+            failures=self.failures,
+            skipped=self.skipped,
+            missed=self.missed,
+            seconds_total=self.seconds_total,
+            lateness_total_s=self.lateness_total_s,
+        )
 
 
 class Ticker:
@@ -47,7 +104,7 @@ class Ticker:
         self._timetable: Timetable[Key] = Timetable()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
-        self.crew = self._new_crew()
+        self.pool = self._new_pool()
 
     def every(self, task: Task) -> None:
         with self._changed:
@@ -78,7 +135,7 @@ class Ticker:
                 for key in [key for key in entries if key[1] == owner]:
                     del entries[key]
                     self._timetable.remove(key)
-        self.crew.give_back_owner(owner)
+        self.pool.give_back_owner(owner)
 
     def start(self) -> None:
         """Begins to tick; ticks that went by before are not made up for."""
@@ -86,7 +143,7 @@ class Ticker:
             if self._thread:
                 return
             self._timetable.realign(self._now_s())
-            self.crew.open()
+            self.pool.open()
             self._put(OURS, "forget_old_claims", CLAIM, self._clock.now(), self._forget_old_claims)
             for task in [task for task in self._tasks.values() if task.at_start and not task.is_busy]:
                 self._begin(task, self._clock.now())
@@ -100,7 +157,7 @@ class Ticker:
             self._changed.notify()
         if thread:
             thread.join()
-        self.crew.close()
+        self.pool.close()
         with self._changed:
             # ticks that were still to be claimed went back with the rest: their tasks are free again
             at_work = set(self._at_work.values())
@@ -108,19 +165,19 @@ class Ticker:
                 task.is_busy = task in at_work
 
     def renew(self) -> None:
-        """Takes on a new crew in place of one that was closed."""
-        self.crew = self._new_crew()
+        """Begins with a new pool in place of one that was closed."""
+        self.pool = self._new_pool()
 
     def resize(self, size: int) -> None:
         self._size = size
-        self.crew.resize(size)
+        self.pool.resize(size)
 
     def problem(self) -> str | None:
         """What keeps tasks from being called at their ticks, if anything does."""
         thread, now = self._thread, self._clock.now()
         if not thread or not thread.is_alive():
             return "the engine is not ticking"
-        claims = [job for job in self.crew.waiting() if job.priority == CLAIM]
+        claims = [job for job in self.pool.waiting() if job.priority == CLAIM]
         if any((now - job.due_at).total_seconds() >= HELD_UP_S for job in claims):
             return f"all task workers are busy: no tick could begin for {HELD_UP_S:.0f} s"
         return None
@@ -143,7 +200,7 @@ class Ticker:
                     self._put(item.key[1], item.key[2], TIMER, _datetime(item.at), call)
             ticking = [(task, item) for item in due if (task := self._tasks.get(item.key)) and task.reserve()]
             if ticking:
-                # on a thread of the crew: a store that is slow to answer must not hold up the timers
+                # on a thread of the pool: a store that is slow to answer must not hold up the timers
                 self._put(OURS, "claim_ticks", CLAIM, self._clock.now(), lambda _: self._claim(ticking))
 
     def _claim(self, ticking: list[tuple[Task, Due[Key]]]) -> None:
@@ -174,10 +231,10 @@ class Ticker:
         job = Job(self._new_id(), "task", task.owner, task.name, task.call, due_at, missed=missed)
         task.is_busy = True
         self._at_work[job.id] = task
-        return self.crew.put([job])
+        return self.pool.put([job])
 
     def _put(self, owner: str, name: str, priority: int, due_at: datetime, call: Call) -> None:
-        self.crew.put([Job(self._new_id(), "timer", owner, name, call, due_at, priority=priority)])
+        self.pool.put([Job(self._new_id(), "timer", owner, name, call, due_at, priority=priority)])
 
     def _ended(self, job: Job) -> None:
         with self._changed:
@@ -210,8 +267,8 @@ class Ticker:
     def _now_s(self) -> float:
         return self._clock.now().timestamp()
 
-    def _new_crew(self) -> Crew:
-        return Crew("task-worker-task", self._size, self._clock, self._ended)
+    def _new_pool(self) -> WorkerPool:
+        return WorkerPool("task-worker-task", self._size, self._clock, self._ended)
 
 
 def _key(task: Task) -> Key:

@@ -6,7 +6,7 @@ import { sql } from "@codemirror/lang-sql";
 import { tags } from "@lezer/highlight";
 import { dialectOf } from "./parts/dialects.js";
 
-// <ui-sql dialect schema schema-url follow run> around a <textarea>, which stays the form's field and, without this, the editor.
+// <ui-sql dialect quotes schema schema-url follow run> around a <textarea>, which stays the form's field and, without this, the editor.
 const COLOURS = HighlightStyle.define([
   { tag: tags.keyword, color: "var(--tblr-purple)", fontWeight: "600" },
   { tag: [tags.string, tags.special(tags.string)], color: "var(--tblr-green)" },
@@ -31,7 +31,7 @@ const LOOK = EditorView.theme({
 });
 
 class SqlEditor extends HTMLElement {
-  static observedAttributes = ["dialect", "schema", "schema-url"];
+  static observedAttributes = ["dialect", "quotes", "schema", "schema-url"];
 
   async connectedCallback() {
     this.area = this.querySelector("textarea");
@@ -92,7 +92,7 @@ class SqlEditor extends HTMLElement {
   }
 
   support() {
-    return sql({ dialect: dialectOf(this.getAttribute("dialect")), upperCaseKeywords: true, schema: this.schema });
+    return sql({ dialect: dialectOf(this.getAttribute("dialect"), this.getAttribute("quotes")), upperCaseKeywords: true, schema: this.schema });
   }
 
   applyLanguage() {
@@ -109,13 +109,16 @@ class SqlEditor extends HTMLElement {
     if (this.view && text !== this.view.state.doc.toString()) this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
   }
 
-  // The form's select of sources tells dialect and schema: <option data-dialect="…" data-schema-url="…">
+  // The form's select of sources tells dialect and schema: <option data-dialect="…" data-quotes="…" data-schema-url="…">
   followSource() {
     const select = this.getAttribute("follow") && document.querySelector(this.getAttribute("follow"));
     if (!select) return;
     const follow = () => {
-      const { dialect, schemaUrl } = select.selectedOptions[0]?.dataset ?? {};
-      if (dialect) this.setAttribute("dialect", dialect);
+      const { dialect, quotes = "", schemaUrl } = select.selectedOptions[0]?.dataset ?? {};
+      if (dialect) {
+        this.setAttribute("quotes", quotes);
+        this.setAttribute("dialect", dialect);
+      }
       if (schemaUrl) this.setAttribute("schema-url", schemaUrl);
     };
     select.addEventListener("change", follow);

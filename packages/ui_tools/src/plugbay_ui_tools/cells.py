@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from typing import Any
 
-from plugbay_ui_tools.numbers import format_number, read_number
+from plugbay_ui_tools.filters import format_number, read_number
 
 MAX_DIGITS = 40  # a longer row of digits is text: nobody compares its size
 LONG_TEXT = 90  # characters; more are folded away behind the first ones

@@ -5,9 +5,10 @@ from typing import ClassVar, Literal
 
 from plugbay import BaseModule, Plugbay
 
+from plugbay_ui_tools import gallery
 from plugbay_ui_tools.cron_words import describe_cron
-from plugbay_ui_tools.gallery import gallery_router
-from plugbay_ui_tools.toolbox import FILTERS, Toolbox
+from plugbay_ui_tools.filters import FILTERS
+from plugbay_ui_tools.macros import Toolbox
 
 
 class UiTools(BaseModule):
@@ -24,10 +25,9 @@ class UiTools(BaseModule):
     describe_cron = staticmethod(describe_cron)
 
     def on_load(self) -> None:
-        self.module_router = gallery_router(lambda: self._host)
+        self.module_router = gallery.router
 
     def after_setup_templates(self, fast_pluggy: Plugbay) -> None:
-        self._host = fast_pluggy
         for name, function in FILTERS.items():
             fast_pluggy.templates.add_filter("ui_tools", name, function)
         fast_pluggy.templates.add_global("ui_tools", "ui_tools", Toolbox(fast_pluggy.clock))

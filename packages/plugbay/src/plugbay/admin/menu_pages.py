@@ -1,49 +1,49 @@
 """The page on which an admin renames, hides and reorders menu entries."""
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from plugbay.admin.menu_form import label_errors, moved, typed_overrides, without
-from plugbay.admin.site import AdminSite
-from plugbay.flash import FlashMessage
-from plugbay.menu import LABELS, TYPES, MenuEntry, MenuManager, Overrides
-from plugbay.web import Typed
+from plugbay.admin import ADMINS, AdminSite, Site
+from plugbay.menu import LABELS, TYPES, MenuEntry, MenuManager, MenuOverride, Overrides
+from plugbay.web import FlashMessage, Typed
 
 STEPS = {"up": -1, "down": 1}
 ALL = "*"  # in the place of an entry's key: reset all of them
+MAX_LABEL = 60  # characters; the menu is narrow
+UNCHANGED = MenuOverride()
+
+router = APIRouter(include_in_schema=False, dependencies=[ADMINS])
 
 
-def menu_router(site: AdminSite) -> APIRouter:
-    router = APIRouter()
-    host = site.host
+@router.get("/menu")
+def show(request: Request, site: Site) -> Response:
+    return _form_page(site, request)
 
-    def form_page(request: Request, status: int = 200, **typed: Any) -> Response:
-        context = {
-            "sections": _sections(host.menu),
-            "own": _own(host.menu),
-            "overrides": host.records.menu_overrides(),
-            "errors": {},
-            "typed": {},
-            **typed,
-        }
-        return site.page(request, "menu", context, status)
 
-    @router.get("/menu")
-    def show(request: Request) -> Response:
-        return form_page(request)
+@router.post("/menu")
+def save(request: Request, site: Site, typed: Typed) -> Response:
+    menu, records = site.host.menu, site.host.records
+    errors = label_errors(_own(menu).values(), typed)
+    if errors:
+        return _form_page(site, request, 422, errors=errors, typed=typed)
+    menu.override(_changed(menu, records.menu_overrides(), typed))
+    return site.to(request, f"{site.base}/menu", FlashMessage("The menu is changed."))
 
-    @router.post("/menu")
-    def save(request: Request, typed: Typed) -> Response:
-        errors = label_errors(_own(host.menu).values(), typed)
-        if errors:
-            return form_page(request, 422, errors=errors, typed=typed)
-        overrides = _changed(host.menu, host.records.menu_overrides(), typed)
-        host.menu.override(overrides)
-        return site.to(request, f"{site.base}/menu", FlashMessage("The menu is changed."))
 
-    return router
+def _form_page(site: AdminSite, request: Request, status: int = 200, **typed: Any) -> Response:
+    context = {
+        "sections": _sections(site.host.menu),
+        "own": _own(site.host.menu),
+        "overrides": site.host.records.menu_overrides(),
+        "errors": {},
+        "typed": {},
+        **typed,
+    }
+    return site.page(request, "menu", context, status)
 
 
 def _own(menu: MenuManager) -> dict[str, MenuEntry]:
@@ -73,3 +73,46 @@ def _changed(menu: MenuManager, overrides: Overrides, typed: dict[str, str]) -> 
         if key in keys and direction in STEPS:
             return moved(keys, overrides, key, STEPS[direction])
     return overrides
+
+
+def typed_overrides(
+    entries: Iterable[MenuEntry], overrides: Overrides, typed: Mapping[str, str]
+) -> Overrides:
+    """The labels and switches of a form, on top of what was changed before; what was not sent stays."""
+    changed = dict(overrides)
+    for own in entries:
+        was = changed.get(own.key, UNCHANGED)
+        label = typed.get(f"label:{own.key}", was.label or own.label).strip()
+        shown = typed.get(f"shown:{own.key}", "false" if was.hidden else "true")
+        changed[own.key] = replace(was, label="" if label == own.label else label, hidden=shown != "true")
+    return _only_changes(changed)
+
+
+def label_errors(entries: Iterable[MenuEntry], typed: Mapping[str, str]) -> dict[str, str]:
+    """What is wrong with the labels, by entry."""
+    labels = {own.key: typed.get(f"label:{own.key}", "") for own in entries}
+    message = f"A label has at most {MAX_LABEL} visible characters."
+    return {
+        key: message for key, label in labels.items() if len(label) > MAX_LABEL or not label.isprintable()
+    }
+
+
+def moved(order: Sequence[str], overrides: Overrides, key: str, step: int) -> Overrides:
+    """The entry one place up (-1) or down (1) among those of its section, whose keys `order` lists."""
+    keys = list(order)
+    place = keys.index(key)
+    target = min(max(place + step, 0), len(keys) - 1)
+    keys.insert(target, keys.pop(place))
+    # below zero, so that what a new plugin brings comes after what an admin has put in order
+    positions = {each: index - len(keys) for index, each in enumerate(keys)}
+    arranged = {each: replace(overrides.get(each, UNCHANGED), position=positions[each]) for each in keys}
+    return {**overrides, **arranged}
+
+
+def without(overrides: Overrides, key: str) -> Overrides:
+    """As the owner made it again."""
+    return {each: override for each, override in overrides.items() if each != key}
+
+
+def _only_changes(overrides: Overrides) -> Overrides:
+    return {key: override for key, override in overrides.items() if override != UNCHANGED}

@@ -1,17 +1,35 @@
-"""A plugin's settings as a form, and the form as changes to them. Pure: values in, values out."""
+"""The settings page of a plugin: its settings as a form, and the form as changes to them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import Response
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from plugbay.admin.settings_shape import Shape, shapes_of
-from plugbay.admin.settings_text import NotUnderstood, choice_text, described, fitting, from_text, to_text
-from plugbay.settings import settings_errors, variable_name
+from plugbay.admin import ADMINS, AdminHost, AdminSite, Site
+from plugbay.admin.settings_values import (
+    NotUnderstood,
+    Shape,
+    choice_text,
+    described,
+    fitting,
+    from_text,
+    shapes_of,
+    to_text,
+)
+from plugbay.errors import PlugbayError
+from plugbay.plugins import Plugin, PluginState
+from plugbay.plugins.service import PluginService
+from plugbay.settings import SettingsIncomplete, load_settings, settings_errors, variable_name
+from plugbay.web import FlashMessage, Typed
 
+RESET = "_reset"  # the name of the buttons; no setting begins with an underscore
 TYPE_AGAIN = "Type it again: what you typed is not sent back."
+
+router = APIRouter(include_in_schema=False, dependencies=[ADMINS])
 
 
 @dataclass(frozen=True)
@@ -24,6 +42,16 @@ class Current:
     replaced: Mapping[str, str] = field(default_factory=dict)
     """Field to the reason why its stored value gave way to the default."""
     stored: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class PluginSettings:
+    """A settings model with its current values, and what is wrong with them."""
+
+    model: type[BaseModel]
+    current: Current
+    errors: Mapping[str, str] = field(default_factory=dict)
+    """By field; `""` is the settings as a whole."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +90,93 @@ class FormResult:
     changes: dict[str, Any] = field(default_factory=dict)
     resets: set[str] = field(default_factory=set)
     errors: dict[str, str] = field(default_factory=dict)
+
+
+@router.get("/base_module/{plugin_name}/settings")
+def show(request: Request, site: Site, plugin_name: str) -> Response:
+    return _form_page(site, request, site.plugin(plugin_name))
+
+
+@router.post("/base_module/{plugin_name}/settings")
+def save(request: Request, site: Site, plugin_name: str, typed: Typed) -> Response:
+    plugin = site.plugin(plugin_name)
+    found = settings_of(site.host, plugin)
+    if found is None:
+        raise HTTPException(422, f"{plugin.name} has no settings to change now.")
+    result = _read(found, typed)
+    if result.errors:
+        return _form_page(site, request, plugin, 422, typed=typed, errors=result.errors)
+    site.host.modules.save_settings(plugin.name, result.changes, result.resets)
+    messages = [FlashMessage(_told(plugin, result))]
+    if plugin.state is PluginState.FAILED:  # it may have failed for want of just this
+        messages.append(PluginService.enable_plugin(plugin.name, site.host))
+    return site.to(request, f"{site.base}/base_module/{plugin.name}/settings", *messages)
+
+
+def _form_page(
+    site: AdminSite, request: Request, plugin: Plugin, status: int = 200, **typed: Any
+) -> Response:
+    found = settings_of(site.host, plugin)
+    shown = {"errors": found.errors, **typed} if found else {}
+    fields = form_fields(found.model, plugin.name, found.current, **shown) if found else []
+    context = {"plugin": plugin, "fields": fields, "errors": shown.get("errors", {})}
+    return site.page(request, "settings", context, status)
+
+
+def _read(found: PluginSettings, typed: dict[str, str]) -> FormResult:
+    reset = typed.get(RESET)
+    if reset is None:
+        return read_form(found.model, found.current, typed)
+    if reset not in found.model.model_fields:
+        return FormResult(errors={"": f"There is no setting named {reset!r}."})
+    return read_reset(found.model, found.current, reset)
+
+
+def _told(plugin: Plugin, result: FormResult) -> str:
+    if result.changes:
+        return f"Saved for {plugin.name}: {', '.join(result.changes)}."
+    if result.resets:
+        return f"Back to the default: {', '.join(sorted(result.resets))}."
+    return "Nothing was changed."
+
+
+def settings_of(host: AdminHost, plugin: Plugin) -> PluginSettings | None:
+    """None for a plugin that has no settings, or whose code is not read while it is disabled."""
+    model = plugin.module_class.module_settings if plugin.module_class else None
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        return None
+    stored = host.records.settings(plugin.name)
+    try:
+        loaded = load_settings(model, plugin.name, host.environment, stored)
+    except SettingsIncomplete as error:
+        return _incomplete(host, plugin, model, stored, error.faults)
+    except PlugbayError as error:
+        return _incomplete(host, plugin, model, stored, {"": str(error)})
+    except Exception as error:  # the plugin's own validator is broken
+        problem = f"The plugin could not check this: {type(error).__name__}: {error}"
+        return _incomplete(host, plugin, model, stored, {"": problem})
+    values = {name: getattr(loaded.values, name) for name in model.model_fields}
+    return PluginSettings(model, Current(values, loaded.locked, loaded.replaced, set(stored)))
+
+
+def _incomplete(
+    host: AdminHost,
+    plugin: Plugin,
+    model: type[BaseModel],
+    stored: Mapping[str, Any],
+    errors: Mapping[str, str],
+) -> PluginSettings:
+    """What there is, unchecked, so that the rest can be entered."""
+    variables = {name: variable_name(plugin.name, name) for name in model.model_fields}
+    locked = {name: variable for name, variable in variables.items() if variable in host.environment}
+    defaults = {name: info.default for name, info in model.model_fields.items() if _has_plain_default(info)}
+    kept = {name: value for name, value in stored.items() if name in model.model_fields}
+    given = {name: host.environment[variable] for name, variable in locked.items()}
+    return PluginSettings(model, Current({**defaults, **kept, **given}, locked, {}, set(stored)), errors)
+
+
+def _has_plain_default(info: Any) -> bool:
+    return not info.is_required() and info.default_factory is None
 
 
 def form_fields(

@@ -1,19 +1,33 @@
-"""The users: added, changed and removed here, by pages and command line alike."""
+"""The users: their names, and how they are added, changed and removed, by pages and command line alike."""
 
+import unicodedata
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from plugbay.auth.errors import LastAdmin, NameTaken, UnknownRole, UnknownUser
-from plugbay.auth.names import checked_name, is_possible_name
 from plugbay.auth.passwords import Passwords
-from plugbay.auth.user import ROLES, Role
+from plugbay.auth.roles import ROLES, Role
 from plugbay.clock import Clock
+from plugbay.errors import (
+    LabelRefused,
+    LastAdmin,
+    NameRefused,
+    NameTaken,
+    PasswordRefused,
+    UnknownRole,
+    UnknownUser,
+)
 from plugbay.logs import get_logger
 from plugbay.store import Store
 from plugbay.store.tables import api_tokens, name_key, sessions, users
+
+MAX_NAME = 64  # characters; a name must fit beside others in a table
+MAX_LABEL = 100
+MIN_PASSWORD = 8  # characters; what NIST SP 800-63B asks of a password that people choose
+MAX_PASSWORD = 1024  # characters; more says nothing and only costs time
+_MAX_KEY = users.c.name_key.type.length  # type: ignore[attr-defined]
 
 log = get_logger(__name__)
 
@@ -137,3 +151,32 @@ def _keep_an_admin(connection: sa.Connection, account: Account) -> None:
     admins = sa.select(users.c.id).where(users.c.role == "admin").order_by(users.c.id).with_for_update()
     if list(connection.execute(admins).scalars()) == [account.id]:
         raise LastAdmin(name=account.name)
+
+
+def checked_name(name: str) -> str:
+    """The name in its one spelling, or NameRefused."""
+    name = unicodedata.normalize("NFC", name)
+    if not is_possible_name(name):
+        raise NameRefused(most=MAX_NAME)
+    return name
+
+
+def is_possible_name(name: str) -> bool:
+    # a colon ends the name in HTTP Basic; what is not printable can make two names look like one
+    plain = 0 < len(name) <= MAX_NAME and name.isprintable() and ":" not in name and name == name.strip()
+    return plain and 0 < len(name_key(name)) <= _MAX_KEY
+
+
+def checked_label(label: str) -> str:
+    """A token's name without the spaces around it, or LabelRefused."""
+    label = unicodedata.normalize("NFC", label.strip())
+    if not (0 < len(label) <= MAX_LABEL and label.isprintable()):
+        raise LabelRefused(most=MAX_LABEL)
+    return label
+
+
+def checked_password(password: str) -> str:
+    """The password, if people may choose it, or PasswordRefused."""
+    if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
+        raise PasswordRefused(least=MIN_PASSWORD, most=MAX_PASSWORD)
+    return password

@@ -1,41 +1,109 @@
-"""The guard before every route of host and plugins: nothing is open unless it says so itself."""
+"""The guard before every route of host and plugins, and what surrounds every answer of theirs."""
 
+import json
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from inspect import iscoroutinefunction
-from typing import TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from fastapi import HTTPException, WebSocketException
 from fastapi.openapi.models import HTTPBearer
+from fastapi.params import Depends
 from fastapi.security.base import SecurityBase
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection, Request
-from starlette.types import Scope
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from plugbay.auth.answers import bad_csrf_token, missing_role, signed_out_part, unauthorized, whole_response
-from plugbay.auth.body_limit import refuse_large_body
-from plugbay.auth.csrf import CsrfTokens, presented_token
-from plugbay.auth.json_body import refuse_broken_json
-from plugbay.auth.manager import AuthManager
-from plugbay.auth.markers import dependencies_of, has_marker, open_to_all, open_to_viewers
-from plugbay.auth.marks import USER, claim, state_of, user_of
-from plugbay.auth.origin import refuse_cross_site
-from plugbay.auth.user import Role
+from plugbay.auth.browser_security import CsrfTokens, presented_token, refuse_cross_site, with_security
+from plugbay.auth.roles import (
+    ANSWER,
+    LEAVE,
+    NONCE,
+    OURS,
+    USER,
+    Role,
+    User,
+    bad_csrf_token,
+    claim,
+    missing_role,
+    signed_out_part,
+    state_of,
+    unauthorized,
+    user_of,
+    whole_response,
+)
 from plugbay.errors import StoreError
-from plugbay.web.paths import is_machine_path
+from plugbay.web.requests import is_machine_path
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 SENT_BY_BROWSER = ("session", "app")  # whichever page asks: these logins need a CSRF token
 POLICY_VIOLATION = 1008  # the close code of a WebSocket that is not let in
+MAX_BODY = 1024 * 1024  # bytes; the longest query text with its form is far below
 _ADMITTED = "plugbay_admitted"
 
 T = TypeVar("T")
 
+ANSWERING: ContextVar[Any] = ContextVar("plugbay_answering", default=None)
+"""The application whose request is being answered: the routes of a process are shared by all of its hosts."""
 
-class Guard(SecurityBase):
-    """Lets viewers look and editors change; a route may ask for more, or say that it is open."""
+
+@runtime_checkable
+class AuthManager(Protocol):
+    """Each verb is `def` (called in a thread) or `async def` (called on the event loop), as you like."""
+
+    def identify(self, request: HTTPConnection) -> User | Awaitable[User | None] | None:
+        """Who sends this request (or opens this WebSocket), or None; called once for each."""
+        ...
+
+    def challenge(self, request: HTTPConnection) -> Response | Awaitable[Response]:
+        """What an anonymous visitor of a page gets: a redirect to your login, as a rule."""
+        ...
+
+    def logout(self, request: HTTPConnection) -> Response | Awaitable[Response]:
+        """Ends the login and says where to go next; called by `POST /logout`."""
+        ...
+
+
+async def open_to_all(request: HTTPConnection) -> None:
+    """`Depends(open_to_all)` on a route or router: no login needed."""
+    claim(request.scope)
+
+
+async def open_to_viewers() -> None:
+    """`Depends(open_to_viewers)` on a route: any user may call it, although it changes something."""
+
+
+def has_marker(scope: Scope, marker: Callable[..., Any]) -> bool:
+    """Whether the chosen route, or the router that it was made on, carries the marker."""
+    marks: list[Depends] = getattr(scope.get("route"), "dependencies", [])
+    return any(each.dependency is marker for each in marks)
+
+
+def dependencies_of(scope: Scope) -> list[Any]:
+    """All that FastAPI will call before the chosen route, as it stands once its router is included."""
+    # FastAPI keeps a route of an included router here, together with what the inclusion added
+    route = scope.get("fastapi", {}).get("effective_route_context") or scope.get("route")
+    dependant = getattr(route, "dependant", None)
+    return [each.call for each in dependant.dependencies] if dependant is not None else []
+
+
+class BehindLogin(SecurityBase):
+    """The dependency of every guarded route: has the guard of the host decide whose application answers."""
 
     model = HTTPBearer(description="An API token, made on the account page.")
     scheme_name = "API token"
+
+    async def __call__(self, request: HTTPConnection) -> None:
+        guard: Guard = request.app.state.plugbay.guard
+        await guard(request)
+
+
+behind_login = BehindLogin()
+
+
+class Guard(BehindLogin):
+    """Lets viewers look and editors change; a route may ask for more, or say that it is open."""
 
     def __init__(self, manager: AuthManager, csrf: CsrfTokens) -> None:
         self._identify = awaitable(manager.identify)
@@ -107,7 +175,11 @@ def needed_role(scope: Scope) -> Role:
 
 def guard_of(scope: Scope) -> Guard | None:
     """The guard of the chosen route, for those who need it before FastAPI does."""
-    return next((call for call in dependencies_of(scope) if isinstance(call, Guard)), None)
+    gates = [call for call in dependencies_of(scope) if isinstance(call, BehindLogin)]
+    if behind_login in gates:
+        own: Guard = scope["app"].state.plugbay.guard
+        return own
+    return next((gate for gate in gates if isinstance(gate, Guard)), None)
 
 
 def _is_safe(scope: Scope) -> bool:
@@ -125,3 +197,119 @@ def awaitable(
         return cast("T", await run_in_threadpool(verb, request))
 
     return in_a_thread
+
+
+class SecurityMiddleware:
+    """Adds the security headers and the limit of the body to the routes of host and plugins."""
+
+    def __init__(self, app: ASGIApp, form_action: str = "'self'") -> None:
+        self._app = app
+        self._form_action = form_action
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        token = ANSWERING.set(scope.get("app"))
+        try:
+            if scope["type"] == "http":
+                await self._answer(scope, receive, send)
+            else:
+                await self._app(scope, receive, send)
+        finally:
+            ANSWERING.reset(token)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = _Exchange(scope, receive, send, self._form_action)
+        try:
+            await self._app(scope, exchange.receive, exchange.send)
+        finally:
+            if leave := state_of(scope).pop(LEAVE, None):
+                leave()
+
+
+class _Exchange:
+    """One request and its answer."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, form_action: str) -> None:
+        self._scope = scope
+        self._state = state_of(scope)
+        self._receive = receive
+        self._send = send
+        self._form_action = form_action
+        self._body: LimitedBody | None = None
+        self._is_replaced = False
+
+    async def receive(self) -> Message:
+        if self._body is None:
+            self._body = LimitedBody(self._scope, self._receive)
+            await self._admit()
+        if OURS in self._state:
+            return await self._body.receive()
+        return await self._receive()
+
+    async def _admit(self) -> None:
+        # FastAPI reads a body before it asks the guard: this way nobody's body is read for nothing
+        if guard := guard_of(self._scope):
+            await guard.admit(HTTPConnection(self._scope))
+        elif open_to_all in dependencies_of(self._scope):
+            claim(self._scope)
+
+    async def send(self, message: Message) -> None:
+        if self._is_replaced:
+            return
+        if message["type"] == "http.response.start" and OURS in self._state:
+            answer = self._state.pop(ANSWER, None)
+            if answer is not None:
+                self._is_replaced = True
+                await answer(self._scope, self._receive, self._send_secured)
+                return
+            message = self._secured(message)
+        await self._send(message)
+
+    async def _send_secured(self, message: Message) -> None:
+        is_start = message["type"] == "http.response.start"
+        await self._send(self._secured(message) if is_start else message)
+
+    def _secured(self, message: Message) -> Message:
+        headers = with_security(
+            list(message.get("headers", [])), self._state.get(NONCE, ""), self._form_action
+        )
+        return {**message, "headers": headers}
+
+
+class LimitedBody:
+    """Hands on the parts of a body up to the limit, then raises 413; the server throws the rest away."""
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._seen = 0
+
+    async def receive(self) -> Message:
+        if not self._seen:
+            refuse_large_body(self._scope)
+        message = await self._receive()
+        self._seen += len(message.get("body", b""))
+        if self._seen > MAX_BODY:
+            raise too_large()
+        return message
+
+
+def refuse_large_body(scope: Scope) -> None:
+    """413 for a body that says itself that it is too large, read or not."""
+    length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+    if length.isdigit() and int(length[:20]) > MAX_BODY:
+        raise too_large()
+
+
+def too_large() -> HTTPException:
+    return HTTPException(413, f"A request body has at most {MAX_BODY} bytes.")
+
+
+async def refuse_broken_json(request: Request) -> None:
+    """422 for NaN, infinities and half characters (lone surrogates) anywhere in a JSON body."""
+    if "json" not in request.headers.get("content-type", "").lower() or not await request.body():
+        return
+    try:
+        json.dumps(await request.json(), ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        problem = {"type": "json_invalid", "loc": ["body"], "msg": "Not valid JSON text", "input": {}}
+        raise HTTPException(422, [problem]) from None

@@ -1,30 +1,46 @@
 """The built-in authentication manager: users, sessions and tokens in the store."""
 
+import hashlib
+import hmac
+import secrets
+from collections import OrderedDict
+from weakref import WeakValueDictionary
+
 import anyio
 import anyio.to_thread
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 
-from plugbay.auth.accounts import Account, Accounts
-from plugbay.auth.answers import too_many_attempts
-from plugbay.auth.cookies import clear_session_cookie, session_cookie, set_session_cookie
-from plugbay.auth.credentials import BasicLogin, BearerToken, Credential, SessionCookie, read_credential
-from plugbay.auth.errors import TooManyAttempts
-from plugbay.auth.passwords import Passwords
-from plugbay.auth.remembered import RememberedPasswords
-from plugbay.auth.sessions import LONGEST_S, Sessions
-from plugbay.auth.slots import Slots
-from plugbay.auth.throttle import Attempt, Throttle
-from plugbay.auth.tokens import Tokens
-from plugbay.auth.user import User
-from plugbay.clock import Clock
+from plugbay.auth.accounts import MIN_PASSWORD, Account, Accounts
+from plugbay.auth.credentials import (
+    LONGEST_S,
+    BasicLogin,
+    BearerToken,
+    Credential,
+    SessionCookie,
+    Sessions,
+    Tokens,
+    clear_session_cookie,
+    read_credential,
+    session_cookie,
+    set_session_cookie,
+)
+from plugbay.auth.passwords import Attempt, CheckQueue, Passwords, Throttle
+from plugbay.auth.roles import User, too_many_attempts
+from plugbay.clock import Clock, SystemClock
+from plugbay.errors import NameTaken, PasswordMissing, TooManyAttempts
 from plugbay.logs import get_logger
 from plugbay.store import Store
-from plugbay.web.paths import login_url, url_below_root
-
-log = get_logger(__name__)
+from plugbay.web.requests import login_url, url_below_root
 
 LOOKUPS_AT_ONCE = 16  # of their own, so that forty slow endpoints cannot keep everyone outside
+DEFAULT_ROLE = "editor"
+FIRST_ADMIN = "admin"
+GENERATED_BYTES = 15  # 120 bits in 20 characters that can be typed
+REMEMBER_S = 60
+MOST_REMEMBERED = 256  # logins; the oldest goes first
+
+log = get_logger(__name__)
 
 
 class LocalAuthManager:
@@ -35,9 +51,9 @@ class LocalAuthManager:
         self.accounts = Accounts(store, clock, self.passwords)
         self.sessions = Sessions(store, clock)
         self.tokens = Tokens(store, clock)
-        self.slots = Slots()
+        self.checks = CheckQueue()
         self.throttle = Throttle(store, clock)
-        self._remembered = RememberedPasswords(clock)
+        self._checked_logins = CheckedLogins(clock)
         self._lookups = anyio.CapacityLimiter(LOOKUPS_AT_ONCE)
 
     async def identify(self, request: HTTPConnection) -> User | None:
@@ -84,7 +100,7 @@ class LocalAuthManager:
         """The same as `check`, a few at a time; who has to wait anyway is told so at once."""
         attempt = Attempt.of(name, address)
         await anyio.to_thread.run_sync(self.throttle.check, attempt, limiter=self._lookups)
-        return await self.slots.run_for(attempt.address, self.check, name, password, address)
+        return await self.checks.run_for(attempt.address, self.check, name, password, address)
 
     def check(self, name: str, password: str, address: str) -> Account | None:
         """The account if the password is right; the same time and answer for a name that does not exist."""
@@ -114,7 +130,7 @@ class LocalAuthManager:
     async def _identify_basic(self, login: BasicLogin, address: str) -> User | None:
         account = await self._remembered_account(login)
         if account is None:
-            async with self._remembered.turn(login):
+            async with self._checked_logins.turn(login):
                 account = await self._remembered_account(login) or await self._check_basic(login, address)
         return User(account.name, account.role, "basic", account.id) if account else None
 
@@ -124,11 +140,11 @@ class LocalAuthManager:
         except TooManyAttempts as error:
             raise too_many_attempts(str(error), error.retry_after) from None
         if account is not None:
-            self._remembered.remember(login, account.password_hash)
+            self._checked_logins.remember(login, account.password_hash)
         return account
 
     async def _remembered_account(self, login: BasicLogin) -> Account | None:
-        stored = self._remembered.matched(login)
+        stored = self._checked_logins.matched(login)
         if stored is None:
             return None
         account = await anyio.to_thread.run_sync(self.accounts.find, login.name, limiter=self._lookups)
@@ -137,3 +153,74 @@ class LocalAuthManager:
 
 def address_of(request: HTTPConnection) -> str:
     return request.client.host if request.client else ""
+
+
+def add_user(store: Store, name: str, password: str, role: str = DEFAULT_ROLE) -> Account:
+    """Adds a user; a short password is the operator's choice, and is reported in the log; none is refused."""
+    if not password:
+        raise PasswordMissing
+    _warn_of_short(name, password)
+    return _accounts(store).add(name, password, role)
+
+
+def create_token(store: Store, user_name: str, label: str) -> str:
+    """A new API token of a user; this is the only time it can be read."""
+    account = _accounts(store).named(user_name)
+    return Tokens(store, SystemClock()).create(account.id, label)
+
+
+def ensure_first_admin(store: Store, given: str | None = None) -> str | None:
+    """Makes the user `admin` when there is no admin yet; returns the password if it was generated."""
+    accounts = _accounts(store)
+    if accounts.has_admin():
+        return None
+    password = given or secrets.token_urlsafe(GENERATED_BYTES)
+    try:
+        add_user(store, FIRST_ADMIN, password, "admin")
+    except NameTaken:  # another process was quicker, and its password is the one
+        return None
+    log.info("first_admin_made", user=FIRST_ADMIN)
+    return None if given else password
+
+
+def _accounts(store: Store) -> Accounts:
+    return Accounts(store, SystemClock(), Passwords())
+
+
+def _warn_of_short(name: str, password: str) -> None:
+    if len(password) < MIN_PASSWORD:
+        log.warning("short_password", user=name, least=MIN_PASSWORD)
+
+
+class CheckedLogins:
+    """Keeps, for a minute, a keyed hash of name and password beside the stored hash that it matched."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._key = secrets.token_bytes(32)  # of this process alone: elsewhere the hashes mean nothing
+        self._known: OrderedDict[bytes, tuple[float, str]] = OrderedDict()
+        self._turns: WeakValueDictionary[bytes, anyio.Lock] = WeakValueDictionary()
+
+    def remember(self, login: BasicLogin, stored: str) -> None:
+        digest = self._digest(login)
+        self._known[digest] = (self._clock.monotonic() + REMEMBER_S, stored)
+        self._known.move_to_end(digest)
+        while len(self._known) > MOST_REMEMBERED:
+            self._known.popitem(last=False)
+
+    def matched(self, login: BasicLogin) -> str | None:
+        """The stored hash that this login matched; it counts only while the user still has that hash."""
+        digest = self._digest(login)
+        until, stored = self._known.get(digest, (0.0, ""))
+        if self._clock.monotonic() < until:
+            return stored
+        self._known.pop(digest, None)
+        return None
+
+    def turn(self, login: BasicLogin) -> anyio.Lock:
+        """For those who show the same login at the same moment: one has it checked, the others know then."""
+        return self._turns.setdefault(self._digest(login), anyio.Lock())
+
+    def _digest(self, login: BasicLogin) -> bytes:
+        text = f"{login.name}\0{login.password}"
+        return hmac.digest(self._key, text.encode("utf-8", "surrogatepass"), hashlib.sha256)

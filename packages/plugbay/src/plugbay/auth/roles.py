@@ -1,13 +1,102 @@
-"""What plugins write on their routes: which role it takes, and who is asking."""
+"""Who asks, what they may do, and how they are refused."""
 
-from typing import Annotated, Any
+import secrets
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, get_args
 
-from fastapi import Depends
+from fastapi import Depends, HTTPException
 from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.types import Scope
 
-from plugbay.auth.answers import missing_role, unauthorized
-from plugbay.auth.marks import user_of
-from plugbay.auth.user import ROLES, Role, User
+from plugbay.web.requests import is_machine_path
+
+Role = Literal["viewer", "editor", "admin"]
+Via = Literal["session", "token", "basic", "app"]
+ROLES: tuple[Role, ...] = get_args(Role)  # each may do what those before it may do
+
+# what is written on a request, so that middleware and pages know whose it is
+OURS = "plugbay_ours"  # the request goes to a route of host or plugins
+USER = "plugbay_user"
+NONCE = "nonce"  # lets the page's own <style> elements through the Content-Security-Policy
+LEAVE = "plugbay_leave"  # what is to be called when the request is over
+ANSWER = "plugbay_answer"  # a response that takes the place of the one on its way
+
+BEARER = 'Bearer realm="Plugbay"'
+BASIC = 'Basic realm="Plugbay", charset="UTF-8"'
+
+
+@dataclass(frozen=True)
+class User:
+    """A visitor who is known: `via` tells how, `session` what a form's CSRF token is bound to."""
+
+    name: str
+    role: Role
+    via: Via = "app"
+    id: int | None = None
+    session: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise ValueError(f"a role is one of {', '.join(ROLES)}; {self.name!r} has {self.role!r}")
+
+    def has_role(self, role: str) -> bool:
+        """Whether this user may do what `role` may do; a role that does not exist is nobody's."""
+        return role in ROLES and ROLES.index(self.role) >= ROLES.index(role)
+
+
+def state_of(scope: Scope) -> dict[str, Any]:
+    """The dictionary behind `request.state`."""
+    state: dict[str, Any] = scope.setdefault("state", {})
+    return state
+
+
+def claim(scope: Scope) -> dict[str, Any]:
+    """Marks a request as one to a route of ours."""
+    state = state_of(scope)
+    if OURS not in state:
+        state[OURS] = True
+        state[NONCE] = secrets.token_urlsafe(16)
+    return state
+
+
+def user_of(request: HTTPConnection) -> User | None:
+    """The user that the guard let in; None on public pages and on routes that are not ours."""
+    user: User | None = state_of(request.scope).get(USER)
+    return user
+
+
+def unauthorized(request: HTTPConnection) -> HTTPException:
+    # offered to a page's form or script, Basic would make the browser ask for a password in a box of its own
+    by_script = request.headers.get("sec-fetch-mode", "navigate") != "navigate"
+    is_for_programs = is_machine_path(request.scope) and not by_script
+    offered = f"{BEARER}, {BASIC}" if is_for_programs else BEARER
+    return HTTPException(401, "Authentication is required.", {"WWW-Authenticate": offered})
+
+
+def signed_out_part() -> HTTPException:
+    """For a part that htmx loads into a page: the whole page loads anew, and lands on the login."""
+    headers = {"WWW-Authenticate": BEARER, "HX-Refresh": "true"}
+    return HTTPException(401, "Authentication is required.", headers)
+
+
+def missing_role(role: str) -> HTTPException:
+    return HTTPException(403, f"This needs the role {role}.")
+
+
+def bad_csrf_token() -> HTTPException:
+    return HTTPException(403, "This form is not from this login. Load its page again and send it once more.")
+
+
+def too_many_attempts(message: str, retry_after: int) -> HTTPException:
+    return HTTPException(429, message, {"Retry-After": str(retry_after)})
+
+
+def whole_response(scope: Scope, response: Response) -> HTTPException:
+    """A response for a dependency to raise; our middleware puts the whole of it in place again."""
+    claim(scope)[ANSWER] = response
+    kept = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
+    return HTTPException(response.status_code, headers=kept)
 
 
 def require_role(role: Role) -> Any:

@@ -8,11 +8,7 @@ from typing import Any
 
 import click
 
-from plugbay.cli.accounts import token, user
-from plugbay.cli.plugins import check, plugin, plugins
-from plugbay.cli.secrets import secrets
-from plugbay.cli.serve import serve
-from plugbay.cli.store import backup
+from plugbay.cli.commands import backup, check, plugin, plugins, secrets, serve, token, user
 from plugbay.errors import OperatorError, PlugbayError
 
 COMMANDS_GROUP = "plugbay.commands"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from plugbay.config import HostConfig
     from plugbay.host import Plugbay
+    from plugbay.settings import HostConfig
     from plugbay.store import Store
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -23,7 +23,7 @@ data_dir_option: Decorator = click.option(
 
 def config_with(data_dir: Path | None) -> "HostConfig":
     """The configuration, with the data directory of the command line if one was given."""
-    from plugbay.config import load_config
+    from plugbay.settings import load_config
 
     return load_config({"data_dir": data_dir} if data_dir else None)
 
@@ -58,7 +58,7 @@ def opened_host(data_dir: Path | None) -> Iterator["Plugbay"]:
 
 def _tell_of_a_new_store(config: "HostConfig") -> None:
     """Who is in the wrong folder shall not believe that it was the server's store."""
-    from plugbay.store.urls import store_url
+    from plugbay.store.engines import store_url
 
     url = store_url(*_place(config))
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():

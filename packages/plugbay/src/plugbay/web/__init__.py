@@ -1,8 +1,18 @@
-"""What pages need, the host's and those of plugins: paths, form fields, ids and messages."""
+"""What pages need, the host's and those of plugins: parts of the host, paths, form fields, ids, messages."""
 
-from plugbay.flash import FlashMessage, flash
-from plugbay.web.parameters import LARGEST_ID, PLAIN, RowId, Typed, plain_integer, row_id, typed_fields
-from plugbay.web.paths import came_from, url_below_root
+from plugbay.web.flash_messages import FlashMessage, flash
+from plugbay.web.requests import (
+    LARGEST_ID,
+    PLAIN,
+    RowId,
+    Typed,
+    came_from,
+    from_host,
+    plain_integer,
+    row_id,
+    typed_fields,
+    url_below_root,
+)
 
 __all__ = [
     "LARGEST_ID",
@@ -12,6 +22,7 @@ __all__ = [
     "Typed",
     "came_from",
     "flash",
+    "from_host",
     "plain_integer",
     "row_id",
     "typed_fields",

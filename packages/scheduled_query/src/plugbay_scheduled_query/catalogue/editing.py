@@ -6,14 +6,13 @@ from typing import Any
 
 from plugbay import SecretUnreadable
 
-from plugbay_scheduled_query.catalogue.resolving import resolve
-from plugbay_scheduled_query.catalogue.setting import check_name
-from plugbay_scheduled_query.catalogue.sources import Catalogue, Looks, SourceView
+from plugbay_scheduled_query.catalogue import Catalogue, Looks, SourceView
+from plugbay_scheduled_query.catalogue.targets import resolve
 from plugbay_scheduled_query.core.draft import Refused
-from plugbay_scheduled_query.core.source import Source, SourceError, Target, keep_secrets
+from plugbay_scheduled_query.core.errors import SourceError, SourceUnavailableError
+from plugbay_scheduled_query.core.source import Source, Target, check_name, keep_secrets
 from plugbay_scheduled_query.core.text import unwelcome_character
-from plugbay_scheduled_query.dialects.session import Report
-from plugbay_scheduled_query.executor.executor import SourceUnavailableError
+from plugbay_scheduled_query.dialects.contract import Report
 from plugbay_scheduled_query.repository.sources import NameTaken, Origin, SourceRepository, StoredSource
 
 MAX_URL = 4_000  # characters
@@ -130,7 +129,7 @@ class SourceEditing:
         if errors:
             return Refused(errors)
         try:
-            target = resolve(source, self._catalogue.own_places)
+            target = resolve(source, self._catalogue.own_store)
             return target, _tested(self._looks.self_test(target))
         except SourceUnavailableError as error:
             return target, Tested(warnings=(f"it cannot be reached now: {error}",))

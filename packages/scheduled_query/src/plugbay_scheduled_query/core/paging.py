@@ -1,4 +1,4 @@
-"""Which part of a list is asked for: the numbers and dates of a request, pages, and words to search for."""
+"""Which part of a list is asked for: a period, a page, words to search for."""
 
 import re
 from dataclasses import asdict, dataclass
@@ -12,7 +12,6 @@ MAX_LIMIT = 200
 MAX_SEARCH = 200  # characters
 ESCAPE = "\\"  # the escape character of the patterns: `LIKE ? ESCAPE '\'`
 
-_INTEGER = re.compile(r"-?[0-9]{1,20}")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SECOND = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}")
 _SPECIAL = str.maketrans({"%": r"\%", "_": r"\_", "\\": r"\\"})
@@ -79,18 +78,6 @@ class Slice:
     is_turned: bool
     offset: int
     limit: int
-
-
-def plain_integer(name: str, text: str, minimum: int = 1, maximum: int = MAX_ID) -> int:
-    """The integer that the text plainly is; `1.0`, `+1`, ` 1` and `１` are none."""
-    if not _INTEGER.fullmatch(text):
-        raise BadParameter(name, "must be a plain integer")
-    number = int(text)
-    if number < minimum:
-        raise BadParameter(name, f"must be at least {minimum}")
-    if number > maximum:
-        raise BadParameter(name, f"must be at most {maximum}")
-    return number
 
 
 def period(date_from: str | None, date_to: str | None) -> Period:

@@ -6,16 +6,32 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote
 
+from plugbay_scheduled_query.core.errors import SourceError
 
-class SourceError(Exception):
-    """A source cannot answer; the message says why and is fit to be shown."""
+MASK = "***"
+SHORT_SECRET = 4  # characters: replaced only where it stands alone, or it would garble every word
 
+# run on the product's own store; a source is the same database, or a replica of it, when it answers the same
+IDENTITY_SQL = (
+    "SELECT (SELECT system_identifier FROM pg_control_system())::text || '/' || oid"
+    " FROM pg_database WHERE datname = current_database()"
+)
 
-class SourceRefusedError(SourceError):
-    """A source must not be asked; the message says why and what to do instead."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,62}")
+_URL = re.compile(
+    r"(?P<scheme>[A-Za-z][A-Za-z0-9+._-]*)://"
+    r"(?:(?P<username>[^:/?@]*)(?::(?P<password>[^@]*))?@)?"
+    r"(?P<host>\[[^\]/?@]*\]|[^:/?@\[]*)(?::(?P<port>[0-9]*))?"
+    r"(?:/(?P<database>[^?]*))?(?:\?(?P<query>.*))?",
+    re.DOTALL,
+)
+_REFERENCE = re.compile(r"(?P<kind>env|file):(?P<name>[^\s].*)")
+_LEADING_ELSEWHERE = {"host", "hostaddr", "port", "user", "service", "unix_socket", "dsn", "odbc_connect"}
+_SECRET_NAME = re.compile(r"pass|pwd|secret|token|api_?key", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -32,13 +48,6 @@ class Source:
         return mask_url(self.url)
 
 
-# run on the product's own store; a source is the same database, or a replica of it, when it answers the same
-IDENTITY_SQL = (
-    "SELECT (SELECT system_identifier FROM pg_control_system())::text || '/' || oid"
-    " FROM pg_database WHERE datname = current_database()"
-)
-
-
 @dataclass(frozen=True)
 class StoreIdentity:
     """A PostgreSQL store: its answer to `IDENTITY_SQL`, and the tables that are private."""
@@ -50,8 +59,14 @@ class StoreIdentity:
         return asdict(self)
 
 
-MASK = "***"
-SHORT_SECRET = 4  # characters: replaced only where it stands alone, or it would garble every word
+@dataclass(frozen=True)
+class OwnStore:
+    """What is the product's own, and no source may be: its store, and its data directory but for a sample."""
+
+    data_dir: Path
+    file: Path | None = None  # none where it is no file
+    sample: Path | None = None
+    identity: StoreIdentity | None = None
 
 
 @dataclass(frozen=True)
@@ -97,16 +112,30 @@ def _pattern(secret: str) -> re.Pattern[str]:
     return re.compile(text if len(secret) >= SHORT_SECRET else rf"(?<!\w){text}(?!\w)")
 
 
-_URL = re.compile(
-    r"(?P<scheme>[A-Za-z][A-Za-z0-9+._-]*)://"
-    r"(?:(?P<username>[^:/?@]*)(?::(?P<password>[^@]*))?@)?"
-    r"(?P<host>\[[^\]/?@]*\]|[^:/?@\[]*)(?::(?P<port>[0-9]*))?"
-    r"(?:/(?P<database>[^?]*))?(?:\?(?P<query>.*))?",
-    re.DOTALL,
-)
-_REFERENCE = re.compile(r"(?P<kind>env|file):(?P<name>[^\s].*)")
-_LEADING_ELSEWHERE = {"host", "hostaddr", "port", "user", "service", "unix_socket", "dsn", "odbc_connect"}
-_SECRET_NAME = re.compile(r"pass|pwd|secret|token|api_?key", re.IGNORECASE)
+def check_name(name: str) -> str:
+    """The name itself when it can name a source."""
+    if _NAME.fullmatch(name) is None:
+        raise SourceError(
+            "a source's name has 1 to 63 letters, digits, spaces, dots, dashes or underscores"
+            " and begins with a letter or digit"
+        )
+    return name
+
+
+def sources_from_settings(found: Mapping[str, Any]) -> list[Source]:
+    """`{"orders": "postgresql://…", "odd": {"url": "…", "accepts_unguarded": true}}` as sources."""
+    return [_source(name, value) for name, value in found.items()]
+
+
+def _source(name: str, value: Any) -> Source:
+    details = value if isinstance(value, dict) else {"url": value}
+    url, accepts = details.get("url"), details.get("accepts_unguarded", False)
+    is_odd = bool(details.keys() - {"url", "accepts_unguarded"})
+    if is_odd or not isinstance(url, str) or not isinstance(accepts, bool):
+        raise SourceError(f"the source {name} needs a URL, or an object of url and accepts_unguarded")
+    if reference_of(url) is None:
+        parse_url(url)  # says at once when it is no URL
+    return Source(check_name(name), url, accepts)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
-"""Characters that do harm in a stored text or a message: they break a store, a log line or a page."""
+"""Text from strangers, with its harmful characters named and fit to be quoted, and moments as text."""
 
 import re
 from datetime import UTC, datetime
 from typing import overload
 
-# control characters, halves of characters, and the two separators that some readers take for a new line
+# They break a store, a log line or a page: control characters, halves of characters, and the two separators
+# that some readers take for a new line.
 _UNWELCOME = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _NAMES = {
     "\0": "a NUL character",

@@ -1,21 +1,30 @@
-"""The parent's hold on one runner: start it, talk to it, end it."""
+"""The parent's hold on one runner: start it, ask it one thing at a time, end it."""
 
 import contextlib
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from plugbay_scheduled_query.runner.limits import MEMORY_EXIT
-from plugbay_scheduled_query.runner.protocol import FrameReader, Kind, ProtocolError
-from plugbay_scheduled_query.runner.watch import cancel_frame
+from plugbay_scheduled_query.executor.time_limit import TimeLimit
+from plugbay_scheduled_query.runner.protocol import (
+    MEMORY_EXIT,
+    FrameKind,
+    FrameReader,
+    ProtocolError,
+    pack_cancel,
+)
 
 PROGRAM = "from plugbay_scheduled_query.runner.program import main; main()"
 START_LIMIT_S = 30  # a machine that is busy starting many
 FAREWELL_S = 1.0  # a runner that was hung up on ends by itself in this time
+RESULT_SLACK_BYTES = 1_000_000  # a runner that sends more than its cap is not in its right mind
 # of the server's environment a runner gets only what drivers need: no keys, no passwords
 PASSED_ON = (
     "HOME",
@@ -70,7 +79,7 @@ class Child:
             frame = self._reader.read(time.monotonic() + START_LIMIT_S)
         except TimeoutError:
             frame = None
-        if frame is None or frame[0] != Kind.READY:
+        if frame is None or frame[0] != FrameKind.READY:
             self.kill()
             raise RunnerGoneError("the runner did not start")
         self._is_ready = True
@@ -93,7 +102,7 @@ class Child:
     def cancel(self, number: int) -> None:
         """Ask the runner to stop the request of this number."""
         with contextlib.suppress(OSError):
-            self._control.sendall(cancel_frame(number))
+            self._control.sendall(pack_cancel(number))
 
     def kill(self) -> None:
         """End the runner at once."""
@@ -139,3 +148,73 @@ def _environment() -> dict[str, str]:
     # without the site module (a third of the start-up time) the import path must be told
     path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path if entry)
     return {**kept, "PYTHONPATH": path, "MALLOC_ARENA_MAX": "1"}
+
+
+@dataclass
+class Reply:
+    """What came back: a status, the text of the rows, and what the runner says about them."""
+
+    status: str
+    error: str | None = None
+    end: dict[str, Any] = field(default_factory=dict)
+    rows: bytearray = field(default_factory=bytearray)
+    is_runner_sound: bool = True
+
+
+class Conversation:
+    """One request to one runner: asks, and listens until the answer, the time limit or the runner's end."""
+
+    def __init__(self, child: Child, limit: TimeLimit, result_bytes: int) -> None:
+        self._child = child
+        self._limit = limit
+        self._most_bytes = result_bytes + RESULT_SLACK_BYTES
+        self._rows = bytearray()
+
+    def hold(self, request: bytes) -> Reply:
+        """The reply to a request; RunnerGoneError only when the runner never got it."""
+        self._child.send(request)
+        self._limit.run()
+        try:
+            return self._listen()
+        except RunnerGoneError as error:
+            status = "timeout" if self._limit.is_over else "failed"
+            return Reply(status, str(error), is_runner_sound=False)
+
+    def _listen(self) -> Reply:
+        while True:
+            try:
+                kind, payload = self._child.read(self._limit.deadline)
+            except TimeoutError:
+                if reply := self._run_out():
+                    return reply
+                continue
+            if kind == FrameKind.END:
+                return self._finish(json.loads(payload))
+            self._note(kind, payload)
+
+    def _note(self, kind: int, payload: bytes) -> None:
+        if kind == FrameKind.ROWS:
+            self._rows += payload
+            if len(self._rows) > self._most_bytes:
+                self._child.kill()
+        elif kind == FrameKind.CONNECTING:
+            self._child.session = 0
+            self._limit.connect()
+        elif kind == FrameKind.STARTED:
+            self._child.session = int(payload or 0)
+            self._limit.run()
+
+    def _run_out(self) -> Reply | None:
+        if self._limit.is_connecting:
+            self._child.kill()
+            return Reply("failed", f"no connection within {self._limit.connect_s:g} s", is_runner_sound=False)
+        if self._limit.is_over:
+            self._child.kill()
+            return Reply("timeout", "it did not stop at its time limit", is_runner_sound=False)
+        self._limit.cancel()
+        self._child.cancel(self._child.number)
+        return None
+
+    def _finish(self, end: dict[str, Any]) -> Reply:
+        status = "timeout" if self._limit.is_over else end["status"]
+        return Reply(status, end.get("error"), end, self._rows, not end.get("retire"))

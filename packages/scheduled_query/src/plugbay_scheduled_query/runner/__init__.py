@@ -1,1 +1,1 @@
-"""The child's program: runs other people's SQL, one statement at a time, under all limits."""
+"""The child process: its `program`, the system's `limits`, the `protocol` with the parent, and `results`."""

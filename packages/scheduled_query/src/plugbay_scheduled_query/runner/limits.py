@@ -1,4 +1,8 @@
-"""What the operating system holds a runner to: memory, files, and an end with its parent."""
+"""What a runner is held to by the system: its memory, its files, and an end with its parent.
+
+The time limit is not the system's: its steps are in `executor/time_limit.py`. Where a database keeps neither
+time nor memory, the meter here watches over the statement.
+"""
 
 import contextlib
 import ctypes
@@ -10,13 +14,16 @@ import threading
 import time
 from pathlib import Path
 
-from plugbay_scheduled_query.dialects.session import Session
+from plugbay_scheduled_query.dialects.contract import Session
+from plugbay_scheduled_query.runner.protocol import MEMORY_EXIT
 
 FILE_BYTES = 16 * 1024 * 1024  # SQLite's -shm index of a long WAL needs some; nothing needs more
 OPEN_FILES = 256
+OOM_SCORE = "500"  # should memory run out, a runner goes before the server
+LOOK_EVERY_S = 0.05
+
 PR_SET_PDEATHSIG = 1
 STATM = Path("/proc/self/statm")
-OOM_SCORE = "500"  # should memory run out, a runner goes before the server
 
 
 def restrict_process() -> None:
@@ -64,10 +71,6 @@ def die_with_parent(parent: int, is_wanted: bool = True) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL if is_wanted else 0)
     if os.getppid() != parent:
         os._exit(0)  # it was gone before we could ask
-
-
-LOOK_EVERY_S = 0.05
-MEMORY_EXIT = 81  # the exit status of a runner that used too much memory
 
 
 class Meter:

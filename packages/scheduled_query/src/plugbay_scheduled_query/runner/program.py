@@ -1,22 +1,23 @@
 """The program of the child process that runs other people's SQL: one statement at a time, under all limits.
 
 It is started by exec with two inherited sockets, loads only the driver of the dialect it is given, and
-ends when its parent does.
+ends when its parent does. One thread answers requests, another one watches.
 """
 
 import contextlib
-import importlib
 import json
 import os
 import signal
 import socket
 import sys
+import threading
 import time
 from dataclasses import asdict
 from typing import Any
 
-from plugbay_scheduled_query.core.source import SourceError, SourceRefusedError
-from plugbay_scheduled_query.dialects.session import Params, Session, StaleSessionError
+from plugbay_scheduled_query.core.errors import SourceError, SourceRefusedError
+from plugbay_scheduled_query.dialects import DIALECTS, dialect_named
+from plugbay_scheduled_query.dialects.contract import Params, Session, StaleSessionError
 from plugbay_scheduled_query.runner.limits import (
     Meter,
     data_bytes,
@@ -25,16 +26,97 @@ from plugbay_scheduled_query.runner.limits import (
     limit_data,
     restrict_process,
 )
-from plugbay_scheduled_query.runner.protocol import FrameReader, Kind, pack, pack_json
-from plugbay_scheduled_query.runner.results import Caps, ResultWriter
-from plugbay_scheduled_query.runner.watch import Watch
+from plugbay_scheduled_query.runner.protocol import (
+    Caps,
+    FrameKind,
+    FrameReader,
+    cancelled_number,
+    pack,
+    pack_json,
+)
+from plugbay_scheduled_query.runner.results import ResultWriter
 
 IDLE_SESSION_S = 60  # a connection that nobody uses is not kept longer
 SESSION_AGE_S = 600  # nor one that everybody uses: the account's rights may have changed
+ASK_AGAIN_S = 0.4  # a cancel that arrives before its statement reaches the server has no effect
+LAST_WORDS_S = 0.8  # to tell the server that nobody waits for the answer any more
 ERROR_LIMIT = 4000  # characters
 RESIDENT_BASE_BYTES = 200_000_000  # DuckDB's own code and buffers, beside what a query may use
 
-_EXTRAS = {"psycopg": "postgresql", "pymysql": "mysql", "duckdb": "duckdb"}
+_EXTRAS = {dialect.driver: dialect.name for dialect in DIALECTS if dialect.driver}
+
+
+def main() -> None:
+    """Take the sockets from the command line and serve."""
+    channel_fd, control_fd, parent, memory_bytes = map(int, sys.argv[1:5])
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # meant for the server, which lets running queries finish
+    die_with_parent(parent)
+    restrict_process()
+    watch = Watch(socket.socket(fileno=control_fd))
+    watch.start()
+    with contextlib.suppress(ConnectionError):  # the parent hung up: nobody is left to tell
+        Runner(socket.socket(fileno=channel_fd), watch, memory_bytes, parent).serve()
+    os._exit(0)  # at once: Python's own way out needs memory, of which there may be none left
+
+
+class Watch:
+    """The second thread: it sees a cancel come and the parent go, whatever the first one does."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._reader = FrameReader(control)
+        self._lock = threading.Lock()
+        self._number = 0  # of the request at hand; 0 between two
+        self._cancelled = -1
+        self._session: Session | None = None
+
+    def start(self) -> None:
+        threading.Thread(target=self._listen, name="watch", daemon=True).start()
+
+    def enter(self, number: int) -> None:
+        """The first thread begins with a request."""
+        self._number = number
+
+    def attend(self, session: Session) -> None:
+        """This session may be cancelled from now on."""
+        self._session = session
+
+    def leave(self) -> None:
+        """The request is done: wait for a cancel that is under way, and let none come after it."""
+        with self._lock:
+            self._session = None
+            self._number = 0
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether someone asked to stop the request at hand."""
+        return self._cancelled == self._number
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                frame = self._reader.read(time.monotonic() + ASK_AGAIN_S if self.is_cancelled else None)
+            except TimeoutError:
+                self._stop_session()
+                continue
+            if frame is None:
+                self._end()
+            elif frame[0] == FrameKind.CANCEL:
+                self._cancelled = cancelled_number(frame[1])
+                self._stop_session()
+
+    def _stop_session(self) -> None:
+        with self._lock, contextlib.suppress(Exception):
+            if self.is_cancelled and self._session is not None:
+                self._session.cancel()
+
+    def _end(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, LAST_WORDS_S)  # ends the process, even if the next lines hang
+        self._lock.acquire()  # for good: what is stopped now must not look like an answer
+        with contextlib.suppress(Exception):
+            if self._session is not None:
+                self._session.cancel()
+        os._exit(0)
 
 
 class Runner:
@@ -54,7 +136,7 @@ class Runner:
 
     def serve(self) -> None:
         """Ready; then one request after the other."""
-        self._channel.sendall(pack(Kind.READY))
+        self._channel.sendall(pack(FrameKind.READY))
         while (request := self._next_request()) is not None:
             if not self._handle(request):
                 return
@@ -81,7 +163,7 @@ class Runner:
         if data_bytes() > self._worn_at_bytes:
             end["retire"] = True
         rows = writer.rest() if "row_count" in end else b""
-        self._channel.sendall(rows + pack_json(Kind.END, end))
+        self._channel.sendall(rows + pack_json(FrameKind.END, end))
         self._renew_session(was_stopped=end["status"] in ("timeout", "cancelled"))
         return not end.get("retire")
 
@@ -148,7 +230,7 @@ class Runner:
         return is_young and self._key == request["key"] and request["ask"] != "self_test"
 
     def _new_session(self, request: dict[str, Any]) -> Session:
-        self._channel.sendall(pack(Kind.CONNECTING))
+        self._channel.sendall(pack(FrameKind.CONNECTING))
         session = self._open(request)
         self._session, self._key, self._opened_at = session, request["key"], time.monotonic()
         try:
@@ -156,13 +238,12 @@ class Runner:
         except StaleSessionError:
             raise SourceError("the connection was lost as soon as it was made") from None
         self._watch.attend(session)
-        self._channel.sendall(pack(Kind.STARTED, b"%d" % session.number))
+        self._channel.sendall(pack(FrameKind.STARTED, b"%d" % session.number))
         return session
 
     def _open(self, request: dict[str, Any]) -> Session:
-        module = importlib.import_module(f"plugbay_scheduled_query.dialects.{request['dialect']}.session")
         params = Params(request["params"], self._memory_bytes, request["connect_s"])
-        session: Session = module.open_session(params)
+        session = dialect_named(request["dialect"]).open_session(params)
         if not self._is_limited:
             self._is_limited = True
             die_with_parent(self._parent, is_wanted=not session.number)
@@ -201,17 +282,3 @@ def describe(error: Exception) -> str:
     if len(error.args) == 2 and isinstance(error.args[0], int):
         return f"{error.args[1]} ({error.args[0]})"[:ERROR_LIMIT]  # PyMySQL's number and text
     return (str(error).strip() or type(error).__name__)[:ERROR_LIMIT]
-
-
-def main() -> None:
-    """Take the sockets from the command line and serve."""
-    channel_fd, control_fd, parent, memory_bytes = map(int, sys.argv[1:5])
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # meant for the server, which lets running queries finish
-    die_with_parent(parent)
-    restrict_process()
-    watch = Watch(socket.socket(fileno=control_fd))
-    watch.start()
-    with contextlib.suppress(ConnectionError):  # the parent hung up: nobody is left to tell
-        Runner(socket.socket(fileno=channel_fd), watch, memory_bytes, parent).serve()
-    os._exit(0)  # at once: Python's own way out needs memory, of which there may be none left

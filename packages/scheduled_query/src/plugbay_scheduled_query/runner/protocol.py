@@ -1,10 +1,11 @@
-"""The frames that parent and runner exchange: one byte of kind, four of length, then the payload."""
+"""How parent and runner talk: frames of one byte of kind, four of length, then the payload."""
 
 import json
 import select
 import socket
 import struct
 import time
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -12,9 +13,12 @@ HEADER = struct.Struct("<BI")
 FRAME_LIMIT = 16 * 1024 * 1024  # bytes: a longer frame means that the other side is not in its right mind
 RECEIVE_BYTES = 256 * 1024
 ROWS_FRAME_BYTES = 1024 * 1024
+MEMORY_EXIT = 81  # the exit status of a runner that used too much memory
+
+_NUMBER = struct.Struct("<I")
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """What a frame says; a request comes from the parent, all else but `CANCEL` from the runner."""
 
     REQUEST = 1
@@ -26,11 +30,21 @@ class Kind(IntEnum):
     END = 20
 
 
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """How much of a result is kept; what is cut makes it `truncated`, not a failure."""
+
+    rows: int = 10_000
+    columns: int = 1_000
+    cell_bytes: int = 65_536
+    result_bytes: int = 10_000_000
+
+
 class ProtocolError(Exception):
     """The other side sent something that is no frame."""
 
 
-def pack(kind: Kind, payload: bytes = b"") -> bytes:
+def pack(kind: FrameKind, payload: bytes = b"") -> bytes:
     """One frame as bytes."""
     return HEADER.pack(kind, len(payload)) + payload
 
@@ -38,12 +52,22 @@ def pack(kind: Kind, payload: bytes = b"") -> bytes:
 def pack_rows(text: bytes) -> bytes:
     """The text of some rows, in as many frames as it takes."""
     parts = (text[at : at + ROWS_FRAME_BYTES] for at in range(0, len(text), ROWS_FRAME_BYTES))
-    return b"".join(pack(Kind.ROWS, part) for part in parts)
+    return b"".join(pack(FrameKind.ROWS, part) for part in parts)
 
 
-def pack_json(kind: Kind, value: Any) -> bytes:
+def pack_json(kind: FrameKind, value: Any) -> bytes:
     """One frame whose payload is a JSON value."""
     return pack(kind, json.dumps(value, separators=(",", ":")).encode("ascii"))
+
+
+def pack_cancel(number: int) -> bytes:
+    """The frame that stops the request of this number, and no other."""
+    return pack(FrameKind.CANCEL, _NUMBER.pack(number))
+
+
+def cancelled_number(payload: bytes) -> int:
+    """The number of the request that a cancel is for."""
+    return int(_NUMBER.unpack(payload)[0])
 
 
 class FrameReader:

@@ -9,13 +9,15 @@ from typing import Protocol
 
 from plugbay import Clock, get_logger
 
+from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.metric import gauge_value
 from plugbay_scheduled_query.core.model import Execution, Outcome, Run, Status, Trigger
 from plugbay_scheduled_query.core.results import iter_rows, preview
 from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.dialects import check
-from plugbay_scheduled_query.executor.executor import RunRequest
+from plugbay_scheduled_query.executor import Statement
+from plugbay_scheduled_query.executor.time_limit import chosen_limit_s
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.recording import Ended, Recording
 from plugbay_scheduled_query.settings import Settings
@@ -24,10 +26,6 @@ MOST_AT_ONCE = 128  # runs in one transaction: enough to share its cost, few eno
 RETRY_S = 1.0  # between attempts while the store does not take anything
 
 log = get_logger(__name__)
-
-
-class SourceProblem(Exception):
-    """A data source that cannot be used now, in a sentence."""
 
 
 class Targets(Protocol):
@@ -39,7 +37,7 @@ class Targets(Protocol):
 class Executor(Protocol):
     """Runs SQL somewhere safe, and can stop it."""
 
-    def run(self, request: RunRequest) -> Outcome: ...
+    def run(self, statement: Statement) -> Outcome: ...
     def cancel(self, run_id: Hashable, by: str) -> bool: ...
 
 
@@ -85,9 +83,9 @@ class Executing:
         verdict = check(sql, target.language, settings.rules)
         if isinstance(verdict, Rejection):
             return replace(failed(f"rejected: {verdict.reason}"), rejection=verdict)
-        seconds = min(timeout or settings.query_timeout, settings.query_timeout_max)
-        request = RunRequest(run_id, target, sql, seconds, settings.caps, stopped_by=stopped_by)
-        return self._executor.run(request)
+        limit_s = chosen_limit_s(timeout, settings.query_timeout, settings.query_timeout_max)
+        statement = Statement(run_id, target, sql, limit_s, settings.caps, stopped_by=stopped_by)
+        return self._executor.run(statement)
 
     def cancel(self, run_id: Hashable, by: str) -> None:
         """Stops what was asked under this id."""

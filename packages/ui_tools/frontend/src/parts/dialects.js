@@ -1,4 +1,6 @@
-import { MySQL, PostgreSQL, SQLDialect, SQLite, StandardSQL } from "@codemirror/lang-sql";
+import * as language from "@codemirror/lang-sql";
+
+const { MySQL, PostgreSQL, SQLDialect, StandardSQL } = language;
 
 // DuckDB speaks PostgreSQL's SQL with some words of its own
 const DuckDB = SQLDialect.define({
@@ -6,6 +8,12 @@ const DuckDB = SQLDialect.define({
   keywords: `${PostgreSQL.spec.keywords} anti asof exclude glob ilike list macro map pivot positional qualify sample semi struct summarize unpivot`,
   types: `${PostgreSQL.spec.types} blob hugeint ubigint uinteger usmallint utinyint uhugeint tinyint struct map list union`,
 });
-const DIALECTS = { duckdb: DuckDB, mariadb: MySQL, mysql: MySQL, postgresql: PostgreSQL, sqlite: SQLite };
+// what CodeMirror brings needs no line here
+const standard = Object.entries(language).filter(([, value]) => value instanceof SQLDialect).map(([name, dialect]) => [name.toLowerCase(), dialect]);
+const DIALECTS = new Map([...standard, ["duckdb", DuckDB], ["mariadb", MySQL]]);
 
-export const dialectOf = (name) => DIALECTS[name] ?? StandardSQL;
+// The page names a dialect and may say which signs quote a name in it.
+export function dialectOf(name, quotes) {
+  const dialect = DIALECTS.get(name?.toLowerCase()) ?? StandardSQL;
+  return quotes ? SQLDialect.define({ ...dialect.spec, identifierQuotes: quotes }) : dialect;
+}

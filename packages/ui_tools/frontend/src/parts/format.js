@@ -1,7 +1,11 @@
-import { duckdb, formatDialect, mysql, postgresql, sql, sqlite } from "sql-formatter";
+import * as formatter from "sql-formatter";
 
-const DIALECTS = { duckdb, mariadb: mysql, mysql, postgresql, sqlite };
+// sql-formatter exports each dialect under its name, beside its functions
+function dialectOf(name) {
+  const found = formatter[name?.toLowerCase()];
+  return found?.tokenizerOptions ? found : formatter.sql;
+}
 
 export function formatSql(text, dialect) {
-  return formatDialect(text, { dialect: DIALECTS[dialect] ?? sql, keywordCase: "upper", tabWidth: 2, linesBetweenQueries: 1 });
+  return formatter.formatDialect(text, { dialect: dialectOf(dialect), keywordCase: "upper", tabWidth: 2, linesBetweenQueries: 1 });
 }

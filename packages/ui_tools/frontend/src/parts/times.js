@@ -1,4 +1,4 @@
-// <ui-time mode="relative|absolute|countdown"> around a <time>. The rules are those of times.py: the server's words
+// <ui-time mode="relative|absolute|countdown"> around a <time>. The rules are those of filters.py: the server's words
 // and the browser's are the same, so nothing jumps when this file arrives.
 const UNITS = [[59.5 * 60, "min", 60], [23.5 * 3600, "h", 3600], [29.5 * 86400, "d", 86400], [364.5 * 86400, "mo", 30.44 * 86400]];
 const YEAR = 365.25 * 86400;

@@ -1,7 +1,8 @@
-"""Which functions a query may call, per database: those known to be harmless, and those known to do harm.
+"""Which functions a query may call: those known to be harmless, and none that is known to do harm.
 
 A name on neither list is refused too, with another sentence: a function of one's own, or of an extension,
-can do anything its author may do, and only an operator can know that (`allowed_functions`).
+can do anything its author may do, and only an operator can know that (`allowed_functions`). The lists of
+each database are in the folder of its dialect.
 """
 
 import re
@@ -12,29 +13,8 @@ from fnmatch import translate
 from itertools import pairwise
 from typing import NamedTuple
 
-from plugbay_scheduled_query.core.guard.lexis import Kind, Token, words
-from plugbay_scheduled_query.core.guard.verdict import Rejection
-
-
-@dataclass(frozen=True)
-class Functions:
-    """The names to allow, and families of dangerous ones with what they do."""
-
-    harmless: frozenset[str]
-    dangerous: tuple[tuple[str, re.Pattern[str]], ...]
-
-    def danger(self, name: str) -> str | None:
-        """What a function of this name does that no query may do, if that is known."""
-        if name in self.harmless:
-            return None
-        return next((harm for harm, family in self.dangerous if family.fullmatch(name)), None)
-
-
-def functions(harmless: str, dangerous: dict[str, str]) -> Functions:
-    """From harmless names, and from the harm that families of names do; `*` stands for any letters."""
-    families = ((harm, "|".join(map(translate, names.split()))) for harm, names in dangerous.items())
-    return Functions(words(harmless), tuple((harm, re.compile(pattern)) for harm, pattern in families))
-
+from plugbay_scheduled_query.core.guard import Rejection
+from plugbay_scheduled_query.core.guard.lexis import Token, TokenKind, words
 
 STANDARD = """
 abs acos asin atan atan2 avg cast ceil ceiling char_length character_length coalesce concat concat_ws corr
@@ -46,7 +26,6 @@ regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_sy
 round row row_number rpad rtrim sign sin sqrt stddev stddev_pop stddev_samp string_agg substr substring
 sum tan translate trim try_cast upper var_pop var_samp variance
 """
-
 
 # Reserved, or meaningful only in this place; a quoted name is never one of them.
 BEFORE_BRACKET = words("""
@@ -85,6 +64,26 @@ TEXT_TYPES = words("""
 """)
 
 
+@dataclass(frozen=True)
+class Functions:
+    """The names to allow, and families of dangerous ones with what they do."""
+
+    harmless: frozenset[str]
+    dangerous: tuple[tuple[str, re.Pattern[str]], ...]
+
+    def danger(self, name: str) -> str | None:
+        """What a function of this name does that no query may do, if that is known."""
+        if name in self.harmless:
+            return None
+        return next((harm for harm, family in self.dangerous if family.fullmatch(name)), None)
+
+
+def functions(harmless: str, dangerous: dict[str, str]) -> Functions:
+    """From harmless names, and from the harm that families of names do; `*` stands for any letters."""
+    families = ((harm, "|".join(map(translate, names.split()))) for harm, names in dangerous.items())
+    return Functions(words(harmless), tuple((harm, re.compile(pattern)) for harm, pattern in families))
+
+
 class Call(NamedTuple):
     """A name before a bracket: where it stands, its last part, and all of it with dots."""
 
@@ -119,6 +118,11 @@ def unknown_calls(tokens: list[Token], functions: Functions, allowed: frozenset[
     return Counter(name for name in counted if name in names)
 
 
+def is_listed(call: Call, allowed: frozenset[str]) -> bool:
+    """Has an operator of the service allowed this function, by its last name or all of it?"""
+    return call.name in allowed or call.full_name in allowed
+
+
 def dangerous(name: str, harm: str) -> Rejection:
     return Rejection("function", f"The function {name} may not be used in a query: {harm}.", name)
 
@@ -133,11 +137,11 @@ def unknown(name: str) -> Rejection:
 
 def _can_be_called(tokens: list[Token], index: int) -> bool:
     token = tokens[index]
-    if token.kind not in (Kind.WORD, Kind.NAME, Kind.STRING) or _is_no_function(tokens, index):
+    if token.kind not in (TokenKind.WORD, TokenKind.NAME, TokenKind.STRING) or _is_no_function(tokens, index):
         return False
     if index and tokens[index - 1].is_mark("."):
         return True
-    if token.kind is Kind.STRING:  # IN 'x' ('y') is no SQL, but FROM 'x' ('y') is for SQLite
+    if token.kind is TokenKind.STRING:  # IN 'x' ('y') is no SQL, but FROM 'x' ('y') is for SQLite
         return True
     return token.word not in BEFORE_BRACKET and token.word not in SIZED_TYPES
 
@@ -161,8 +165,3 @@ def _full_name(tokens: list[Token], index: int) -> str:
 def _folded(name: str) -> str:
     """Lower case, as databases fold names: letters beyond ASCII are not made into others."""
     return name.lower() if name.isascii() else name
-
-
-def is_listed(call: Call, allowed: frozenset[str]) -> bool:
-    """Has an operator of the service allowed this function, by its last name or all of it?"""
-    return call.name in allowed or call.full_name in allowed

@@ -9,9 +9,9 @@ from math import prod
 
 from sqlglot import exp
 
-from plugbay_scheduled_query.core.guard.lexis import Kind, Token
+from plugbay_scheduled_query.core.guard import Rejection
+from plugbay_scheduled_query.core.guard.lexis import Token, TokenKind
 from plugbay_scheduled_query.core.guard.parsing import CALL_PREFIX, PlainText, SyntaxTree
-from plugbay_scheduled_query.core.guard.verdict import Rejection
 
 LARGEST = 10_000_000  # rows of one series; ten times what is sensible
 # No cell keeps more, and looking for one long text in another cannot be stopped, however long it takes.
@@ -151,7 +151,7 @@ def _reject_sequence(table: exp.Table) -> Rejection | None:
 
 def _reject_format(tree: SyntaxTree, tokens: list[Token]) -> Rejection | None:
     calls = [call for call in map(_call, tree.all(exp.Func)) if call[0] in _FORMATS]
-    texts = [token.value for token in tokens if token.kind is Kind.STRING] if calls else []
+    texts = [token.value for token in tokens if token.kind is TokenKind.STRING] if calls else []
     for text in texts:
         if match := _FORMATTING.search(text):
             reason = f"The format {match[0]} asks for a text of many millions of characters."

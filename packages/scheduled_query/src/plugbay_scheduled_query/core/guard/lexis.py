@@ -1,58 +1,11 @@
-"""Lists of words, written as text."""
+"""Cut a text into words, names, texts, numbers and marks as its database does, or say what is doubtful."""
 
 import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, NamedTuple
 
-from plugbay_scheduled_query.core.guard.verdict import Rejection
-
-
-def words(text: str) -> frozenset[str]:
-    """The words of a text, apart by space."""
-    return frozenset(text.split())
-
-
-class Kind(Enum):
-    """What a piece of the text is; comments and space are left out."""
-
-    WORD = "word"  # keyword or bare name
-    NAME = "quoted name"
-    STRING = "text"
-    NUMBER = "number"
-    VARIABLE = "system variable"
-    OPERATOR = "operator"
-    MARK = "mark"  # ( ) [ ] { } , ; .
-
-
-class Token(NamedTuple):
-    """One piece: its kind, what it says without its quotes, and where it begins."""
-
-    kind: Kind
-    value: str
-    start: int
-
-    @property
-    def word(self) -> str:
-        """The word in capitals when this is a bare one of ASCII letters, else nothing."""
-        return self.value.upper() if self.kind is Kind.WORD and self.value.isascii() else ""
-
-    @property
-    def is_name(self) -> bool:
-        """Can this name a table, a column or a function?"""
-        return self.kind in (Kind.WORD, Kind.NAME)
-
-    def is_mark(self, *marks: str) -> bool:
-        return self.kind is Kind.MARK and self.value in marks
-
-    def is_operator(self, operator: str) -> bool:
-        return self.kind is Kind.OPERATOR and self.value == operator
-
-
-def words_at(tokens: list[Token], index: int, *words: str) -> bool:
-    """Do these bare words stand here, one after the other?"""
-    return [token.word for token in tokens[index : index + len(words)]] == list(words)
-
+from plugbay_scheduled_query.core.guard import Rejection
 
 PLAIN_STRING = r"'[^']*+(?:''[^']*+)*+'"
 BACKSLASH_STRING = r"'[^'\\]*+(?:(?:\\.|'')[^'\\]*+)*+'"
@@ -70,8 +23,55 @@ _NUMBER = (
 )
 _WORD = r"[^\W\d][\w$]*+"
 _SPACE = r"[ \t\r\n]++"
+_COMMENT_MARK = re.compile(r"/\*|\*/")
 
 Nesting = Literal["flat", "nested"]
+
+
+class TokenKind(Enum):
+    """What a piece of the text is; comments and space are left out."""
+
+    WORD = "word"  # keyword or bare name
+    NAME = "quoted name"
+    STRING = "text"
+    NUMBER = "number"
+    VARIABLE = "system variable"
+    OPERATOR = "operator"
+    MARK = "mark"  # ( ) [ ] { } , ; .
+
+
+class Token(NamedTuple):
+    """One piece: its kind, what it says without its quotes, and where it begins."""
+
+    kind: TokenKind
+    value: str
+    start: int
+
+    @property
+    def word(self) -> str:
+        """The word in capitals when this is a bare one of ASCII letters, else nothing."""
+        return self.value.upper() if self.kind is TokenKind.WORD and self.value.isascii() else ""
+
+    @property
+    def is_name(self) -> bool:
+        """Can this name a table, a column or a function?"""
+        return self.kind in (TokenKind.WORD, TokenKind.NAME)
+
+    def is_mark(self, *marks: str) -> bool:
+        return self.kind is TokenKind.MARK and self.value in marks
+
+    def is_operator(self, operator: str) -> bool:
+        return self.kind is TokenKind.OPERATOR and self.value == operator
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text, apart by space."""
+    return frozenset(text.split())
+
+
+def words_at(tokens: list[Token], index: int, *words: str) -> bool:
+    """Do these bare words stand here, one after the other?"""
+    return [token.word for token in tokens[index : index + len(words)]] == list(words)
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,10 @@ def lexis(
     return Lexis(re.compile("|".join(groups), re.DOTALL), nesting)
 
 
+class NotSql(Rejection):
+    """A quote or comment without an end, or a stray backslash: the database itself would refuse it."""
+
+
 def scan(sql: str, rules: Lexis) -> list[Token] | Rejection:
     """The tokens of the text, or why it cannot be cut without doubt."""
     tokens: list[Token] = []
@@ -123,10 +127,6 @@ def scan(sql: str, rules: Lexis) -> list[Token] | Rejection:
     return tokens
 
 
-class NotSql(Rejection):
-    """A quote or comment without an end, or a stray backslash: the database itself would refuse it."""
-
-
 def _as_found(rejection: Rejection, tokens: list[Token]) -> Rejection:
     """A statement before it that has already ended could be run all the same."""
     has_ended = any(token.is_mark(";") for token in tokens)
@@ -134,13 +134,13 @@ def _as_found(rejection: Rejection, tokens: list[Token]) -> Rejection:
 
 
 _KINDS = {
-    "string": Kind.STRING,
-    "name": Kind.NAME,
-    "variable": Kind.VARIABLE,
-    "number": Kind.NUMBER,
-    "word": Kind.WORD,
-    "mark": Kind.MARK,
-    "operator": Kind.OPERATOR,
+    "string": TokenKind.STRING,
+    "name": TokenKind.NAME,
+    "variable": TokenKind.VARIABLE,
+    "number": TokenKind.NUMBER,
+    "word": TokenKind.WORD,
+    "mark": TokenKind.MARK,
+    "operator": TokenKind.OPERATOR,
 }
 
 
@@ -148,7 +148,7 @@ def _token(match: re.Match[str]) -> Token | None:
     kind = _KINDS.get(match.lastgroup or "")
     if kind is None:
         return None
-    unquote = kind in (Kind.STRING, Kind.NAME)
+    unquote = kind in (TokenKind.STRING, TokenKind.NAME)
     return Token(kind, _unquoted(match[0]) if unquote else match[0], match.start())
 
 
@@ -169,9 +169,6 @@ def _comment_end(opening: re.Match[str], rules: Lexis) -> int:
         depth += 1 if mark[0] == "/*" else -1
         position = mark.end()
     return position if depth == 0 else -1
-
-
-_COMMENT_MARK = re.compile(r"/\*|\*/")
 
 
 def _doubt(match: re.Match[str], tokens: list[Token]) -> Rejection | None:

@@ -1,4 +1,8 @@
-"""The parsed statement, walked once and looked at often."""
+"""From tokens to a tree: a plain text that sqlglot understands, parsed within bounds.
+
+The parser never sees what the author wrote: every text is the same, quoted names are numbered, and harmless
+functions have a prefix, so that none of them means anything to it.
+"""
 
 import re
 import threading
@@ -10,11 +14,51 @@ from sqlglot import Dialect, ErrorLevel, exp
 from sqlglot.errors import ParseError
 from sqlglot.parser import logger as sqlglot_log
 
+from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.guard.calls import OWN_SYNTAX, TEXT_TYPES, Call, Functions, calls, is_listed
-from plugbay_scheduled_query.core.guard.lexis import Kind, Token, words
-from plugbay_scheduled_query.core.guard.verdict import Rejection
+from plugbay_scheduled_query.core.guard.lexis import Token, TokenKind, words
+
+CALL_PREFIX = "fn_"
+STRING = "s"
+
+# sqlglot goes back and tries again, which can double its steps with each bracket;
+# honest queries take 1 to 3 for each token.
+STEPS_PER_TOKEN = 5
+STEPS_AT_LEAST = 20_000
+_THREAD_NAME = "sql-guard"
+
+_ASCII_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_STAR_WORDS = {"EXCLUDE", "EXCEPT", "REPLACE", "RENAME"}  # SELECT * REPLACE (…) is no call
+_UNDERSTOOD = words("""
+    + - * / % < > <= >= = == <> != || && -> ->> #> #>> @> <@ ~ ~* !~ !~* << >> & | ^ => := : :: ? <=> !
+    // ** #
+""")
+_BEFORE_OPERAND = words("SELECT WHERE AND OR NOT ON WHEN THEN ELSE CASE BY HAVING IN LIKE BETWEEN DISTINCT")
+
+# Clauses of the standard's JSON functions that sqlglot does not know; none of them can do harm.
+_JSON_CALLS = words("""
+    JSON_ARRAY JSON_ARRAYAGG JSON_EXISTS JSON_OBJECT JSON_OBJECTAGG JSON_QUERY JSON_TABLE JSON_VALUE
+""")
+_JSON_BEHAVIOURS = (
+    ("NULL",), ("ERROR",), ("ABSENT",), ("TRUE",), ("FALSE",), ("UNKNOWN",), ("EMPTY",),
+    ("EMPTY", "ARRAY"), ("EMPTY", "OBJECT"), ("DEFAULT", "?"),
+)  # fmt: skip
+_JSON_CLAUSES = (
+    *((*behaviour, "ON", place) for behaviour in _JSON_BEHAVIOURS for place in ("NULL", "EMPTY", "ERROR")),
+    *(
+        (*how, *array, "WRAPPER")
+        for how in (("WITH",), ("WITHOUT",), ("WITH", "CONDITIONAL"), ("WITH", "UNCONDITIONAL"))
+        for array in ((), ("ARRAY",))
+    ),
+    ("KEEP", "QUOTES"),
+    ("OMIT", "QUOTES"),
+)
+_QUERIES = ("SELECT", "WITH", "VALUES", "TABLE")
 
 Node = TypeVar("Node", bound=exp.Expr)
+
+# sqlglot tells its log of text that it cannot parse; a verdict says it better, and the text is a stranger's.
+sqlglot_log.addFilter(lambda record: record.threadName != _THREAD_NAME)
 
 
 class SyntaxTree:
@@ -27,73 +71,6 @@ class SyntaxTree:
     def all(self, *kinds: type[Node]) -> Iterator[Node]:
         """Every node of these kinds."""
         return (node for node in self.nodes if isinstance(node, kinds))
-
-
-_CALLS = words("""
-    JSON_ARRAY JSON_ARRAYAGG JSON_EXISTS JSON_OBJECT JSON_OBJECTAGG JSON_QUERY JSON_TABLE JSON_VALUE
-""")
-_BEHAVIOURS = (
-    ("NULL",), ("ERROR",), ("ABSENT",), ("TRUE",), ("FALSE",), ("UNKNOWN",), ("EMPTY",),
-    ("EMPTY", "ARRAY"), ("EMPTY", "OBJECT"), ("DEFAULT", "?"),
-)  # fmt: skip
-_CLAUSES = (
-    *((*behaviour, "ON", place) for behaviour in _BEHAVIOURS for place in ("NULL", "EMPTY", "ERROR")),
-    *(
-        (*how, *array, "WRAPPER")
-        for how in (("WITH",), ("WITHOUT",), ("WITH", "CONDITIONAL"), ("WITH", "UNCONDITIONAL"))
-        for array in ((), ("ARRAY",))
-    ),
-    ("KEEP", "QUOTES"),
-    ("OMIT", "QUOTES"),
-)
-_QUERIES = ("SELECT", "WITH", "VALUES", "TABLE")
-
-
-def without_json_clauses(tokens: list[Token]) -> list[Token]:
-    """The tokens without such clauses, as far as they stand right in the brackets of a JSON function."""
-    kept: list[Token] = []
-    is_json = [False]
-    place = 0
-    while place < len(tokens):
-        if is_json[-1] and (length := _clause_length(tokens, place)):
-            place += length
-            continue
-        token = tokens[place]
-        if token.is_mark("("):
-            is_json.append(_opens_json(tokens, place, is_json[-1]))
-        elif token.is_mark(")") and len(is_json) > 1:
-            is_json.pop()
-        kept.append(token)
-        place += 1
-    return kept
-
-
-def _opens_json(tokens: list[Token], place: int, is_json: bool) -> bool:
-    before = tokens[place - 1].word if place else ""
-    asks = place + 1 < len(tokens) and tokens[place + 1].word in _QUERIES
-    return (before in _CALLS or (is_json and before == "COLUMNS")) and not asks
-
-
-def _clause_length(tokens: list[Token], place: int) -> int:
-    shown = [_shown(token) for token in tokens[place : place + 4]]
-    if shown[:2] == ["EXISTS", "PATH"]:
-        return 1
-    return max((len(clause) for clause in _CLAUSES if tuple(shown[: len(clause)]) == clause), default=0)
-
-
-def _shown(token: Token) -> str:
-    return "?" if token.kind in (Kind.STRING, Kind.NUMBER) else token.word
-
-
-CALL_PREFIX = "fn_"
-STRING = "s"
-_ASCII_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_STAR_WORDS = {"EXCLUDE", "EXCEPT", "REPLACE", "RENAME"}  # SELECT * REPLACE (…) is no call
-_UNDERSTOOD = words("""
-    + - * / % < > <= >= = == <> != || && -> ->> #> #>> @> <@ ~ ~* !~ !~* << >> & | ^ => := : :: ? <=> !
-    // ** #
-""")
-_BEFORE_OPERAND = words("SELECT WHERE AND OR NOT ON WHEN THEN ELSE CASE BY HAVING IN LIKE BETWEEN DISTINCT")
 
 
 class PlainText:
@@ -120,17 +97,17 @@ class PlainText:
         if call is not None and (name := self._called(call)):
             return name
         match self._tokens[place].kind:
-            case Kind.STRING:
+            case TokenKind.STRING:
                 return f"'{STRING}'"
-            case Kind.NUMBER:
+            case TokenKind.NUMBER:
                 return _decimal(self._tokens[place].value)
-            case Kind.VARIABLE:
+            case TokenKind.VARIABLE:
                 return "system_variable"
-            case Kind.OPERATOR:
+            case TokenKind.OPERATOR:
                 return self._operator(place)
-            case Kind.NAME:
+            case TokenKind.NAME:
                 return self._numbered(place)
-            case Kind.WORD:
+            case TokenKind.WORD:
                 return self._word(place)
             case _:
                 return self._tokens[place].value
@@ -152,7 +129,7 @@ class PlainText:
         if token.word == "VALUES":  # a function in sqlglot's MySQL; SELECT (1), (2) has the same shape
             return "SELECT"
         after = self._tokens[place + 1] if place + 1 < len(self._tokens) else None
-        if token.word in TEXT_TYPES and after is not None and after.kind is Kind.STRING:
+        if token.word in TEXT_TYPES and after is not None and after.kind is TokenKind.STRING:
             return ""
         return token.value if _ASCII_WORD.fullmatch(token.value) else self._numbered(place)
 
@@ -180,19 +157,45 @@ def _decimal(number: str) -> str:
 
 
 def _ends_operand(token: Token) -> bool:
-    if token.kind is Kind.WORD:
+    if token.kind is TokenKind.WORD:
         return token.word not in _BEFORE_OPERAND
-    return token.kind is not Kind.OPERATOR and not token.is_mark("(", "[", ",", "{")
+    return token.kind is not TokenKind.OPERATOR and not token.is_mark("(", "[", ",", "{")
 
 
-# sqlglot goes back and tries again, which can double its steps with each bracket;
-# honest queries take 1 to 3 for each token.
-STEPS_PER_TOKEN = 5
-STEPS_AT_LEAST = 20_000
+def without_json_clauses(tokens: list[Token]) -> list[Token]:
+    """The tokens without `NULL ON ERROR` and its like right in the brackets of a JSON function."""
+    kept: list[Token] = []
+    is_json = [False]
+    place = 0
+    while place < len(tokens):
+        if is_json[-1] and (length := _clause_length(tokens, place)):
+            place += length
+            continue
+        token = tokens[place]
+        if token.is_mark("("):
+            is_json.append(_opens_json(tokens, place, is_json[-1]))
+        elif token.is_mark(")") and len(is_json) > 1:
+            is_json.pop()
+        kept.append(token)
+        place += 1
+    return kept
 
-_THREAD_NAME = "sql-guard"
-# sqlglot tells its log of text that it cannot parse; a verdict says it better, and the text is a stranger's.
-sqlglot_log.addFilter(lambda record: record.threadName != _THREAD_NAME)
+
+def _opens_json(tokens: list[Token], place: int, is_json: bool) -> bool:
+    before = tokens[place - 1].word if place else ""
+    asks = place + 1 < len(tokens) and tokens[place + 1].word in _QUERIES
+    return (before in _JSON_CALLS or (is_json and before == "COLUMNS")) and not asks
+
+
+def _clause_length(tokens: list[Token], place: int) -> int:
+    shown = [_shown(token) for token in tokens[place : place + 4]]
+    if shown[:2] == ["EXISTS", "PATH"]:
+        return 1
+    return max((len(clause) for clause in _JSON_CLAUSES if tuple(shown[: len(clause)]) == clause), default=0)
+
+
+def _shown(token: Token) -> str:
+    return "?" if token.kind in (TokenKind.STRING, TokenKind.NUMBER) else token.word
 
 
 class _TooManySteps(Exception):

@@ -1,90 +1,31 @@
-"""Statements that are no queries and yet only look: EXPLAIN, SHOW, DESCRIBE, PRAGMA, by small grammars."""
+"""A statement by its words: exactly one, that begins as a query and neither writes nor locks.
+
+Some that are no queries only look, too: EXPLAIN, SHOW, DESCRIBE, PRAGMA. Each dialect recognises its own,
+with the small grammars at the end.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from plugbay_scheduled_query.core.guard.lexis import Kind as TokenKind
-from plugbay_scheduled_query.core.guard.lexis import Token, words, words_at
-from plugbay_scheduled_query.core.guard.verdict import Kind, Rejection
-
-
-@dataclass(frozen=True)
-class Form:
-    """What was recognised, and the query inside it that must still pass, if there is one."""
-
-    kind: Kind
-    query: list[Token] | None = None
-
-
-Recognise: TypeAlias = Callable[[list[Token]], Form | Rejection | None]
-
-
-def no_forms(tokens: list[Token]) -> Form | Rejection | None:
-    """For databases whose other statements are not known."""
-    return None
-
-
-def explain(tokens: list[Token], words: frozenset[str], options: frozenset[str]) -> Form | Rejection:
-    """`EXPLAIN [words] query` or `EXPLAIN (options) query`: the query behind it must pass like any other."""
-    rest = tokens[1:]
-    if rest and rest[0].is_mark("(") and len(rest) > 1 and rest[1].word in options:
-        end = next((index for index, token in enumerate(rest) if token.is_mark(")")), len(rest))
-        if strange := [token for token in rest[1:end] if not _is_option(token, options)]:
-            return Rejection(
-                "not_a_query", f"EXPLAIN has no option “{strange[0].value}” here.", strange[0].value
-            )
-        rest = rest[end + 1 :]
-    while rest and rest[0].word in words:
-        rest = rest[1:]
-    if not rest:
-        return Rejection("not_a_query", "EXPLAIN needs a query behind it.", "EXPLAIN")
-    return Form("explain", rest)
-
-
-_OPTION_VALUES = words("ON OFF TRUE FALSE NONE TEXT BINARY JSON XML YAML HTML GRAPHVIZ MERMAID")
-
-
-def _is_option(token: Token, options: frozenset[str]) -> bool:
-    return (
-        token.word in options
-        or token.word in _OPTION_VALUES
-        or token.is_mark(",")
-        or token.value in ("0", "1")
-    )
-
-
-def is_dotted_name(tokens: list[Token]) -> bool:
-    """`a`, `a.b` or `a.b.c` and nothing else."""
-    names, dots = tokens[::2], tokens[1::2]
-    return (
-        0 < len(names) <= 3
-        and len(names) == len(dots) + 1
-        and all(token.is_name for token in names)
-        and all(token.is_mark(".") for token in dots)
-    )
-
-
-def is_plain_argument(token: Token) -> bool:
-    """A name, a number or a text that could be a name: nothing that an argument could hide a statement in."""
-    if token.kind is TokenKind.STRING:
-        return all(character.isalnum() or character in "_ $.-" for character in token.value)
-    return token.is_name or token.kind is TokenKind.NUMBER
-
-
-def refused(tokens: list[Token]) -> Rejection:
-    """The sentence for a statement that looks but is on no list."""
-    shown = " ".join(token.value for token in tokens[:4])
-    reason = f"“{shown}” is not among the statements known only to look; ask with SELECT instead."
-    return Rejection("not_a_query", reason, tokens[0].value)
-
+from plugbay_scheduled_query.core.guard import Rejection, StatementKind
+from plugbay_scheduled_query.core.guard.lexis import Token, TokenKind, words, words_at
 
 # What begins a statement that changes something; a column may bear such a name, a statement's first word not.
 _WRITING = words("""
     INSERT UPDATE DELETE MERGE REPLACE UPSERT TRUNCATE CREATE ALTER DROP RENAME COPY CALL EXECUTE DO LOAD
     IMPORT EXPORT GRANT REVOKE ATTACH DETACH VACUUM SET HANDLER LOCK
 """)
+
 _QUERY_WORDS = frozenset({"SELECT", "WITH", "VALUES", "TABLE"})
+_LOCKS = (
+    ("FOR", "UPDATE"),
+    ("FOR", "SHARE"),
+    ("FOR", "NO", "KEY"),
+    ("FOR", "KEY", "SHARE"),
+    ("LOCK", "IN", "SHARE"),
+)
+_OPTION_VALUES = words("ON OFF TRUE FALSE NONE TEXT BINARY JSON XML YAML HTML GRAPHVIZ MERMAID")
 
 
 def single_statement(tokens: list[Token]) -> list[Token] | Rejection:
@@ -132,22 +73,12 @@ def _writes(token: Token) -> Rejection:
 
 def _reject_into(tokens: list[Token], has_unpivot: bool) -> Rejection | None:
     for index, token in enumerate(tokens):
-        names_columns = has_unpivot and words_at(
-            tokens, index, "INTO", "NAME"
-        )  # UNPIVOT … INTO NAME a VALUE b
+        # UNPIVOT … INTO NAME a VALUE b
+        names_columns = has_unpivot and words_at(tokens, index, "INTO", "NAME")
         if token.word in ("INTO", "OUTFILE", "DUMPFILE") and not names_columns:
             reason = f"{token.word} writes the result somewhere; a query only returns it."
             return Rejection("into", reason, token.value)
     return None
-
-
-_LOCKS = (
-    ("FOR", "UPDATE"),
-    ("FOR", "SHARE"),
-    ("FOR", "NO", "KEY"),
-    ("FOR", "KEY", "SHARE"),
-    ("LOCK", "IN", "SHARE"),
-)
 
 
 def _reject_lock(tokens: list[Token]) -> Rejection | None:
@@ -176,3 +107,70 @@ def _reject_procedure(tokens: list[Token]) -> Rejection | None:
                 "not_a_query", "PROCEDURE hands the rows to a procedure; leave it out.", token.value
             )
     return None
+
+
+@dataclass(frozen=True)
+class Form:
+    """What was recognised, and the query inside it that must still pass, if there is one."""
+
+    kind: StatementKind
+    query: list[Token] | None = None
+
+
+Recognise: TypeAlias = Callable[[list[Token]], Form | Rejection | None]
+
+
+def no_forms(tokens: list[Token]) -> Form | Rejection | None:
+    """For databases whose other statements are not known."""
+    return None
+
+
+def explain(tokens: list[Token], words: frozenset[str], options: frozenset[str]) -> Form | Rejection:
+    """`EXPLAIN [words] query` or `EXPLAIN (options) query`: the query behind it must pass like any other."""
+    rest = tokens[1:]
+    if rest and rest[0].is_mark("(") and len(rest) > 1 and rest[1].word in options:
+        end = next((index for index, token in enumerate(rest) if token.is_mark(")")), len(rest))
+        if strange := [token for token in rest[1:end] if not _is_option(token, options)]:
+            return Rejection(
+                "not_a_query", f"EXPLAIN has no option “{strange[0].value}” here.", strange[0].value
+            )
+        rest = rest[end + 1 :]
+    while rest and rest[0].word in words:
+        rest = rest[1:]
+    if not rest:
+        return Rejection("not_a_query", "EXPLAIN needs a query behind it.", "EXPLAIN")
+    return Form("explain", rest)
+
+
+def _is_option(token: Token, options: frozenset[str]) -> bool:
+    return (
+        token.word in options
+        or token.word in _OPTION_VALUES
+        or token.is_mark(",")
+        or token.value in ("0", "1")
+    )
+
+
+def is_dotted_name(tokens: list[Token]) -> bool:
+    """`a`, `a.b` or `a.b.c` and nothing else."""
+    names, dots = tokens[::2], tokens[1::2]
+    return (
+        0 < len(names) <= 3
+        and len(names) == len(dots) + 1
+        and all(token.is_name for token in names)
+        and all(token.is_mark(".") for token in dots)
+    )
+
+
+def is_plain_argument(token: Token) -> bool:
+    """A name, a number or a text that could be a name: nothing that an argument could hide a statement in."""
+    if token.kind is TokenKind.STRING:
+        return all(character.isalnum() or character in "_ $.-" for character in token.value)
+    return token.is_name or token.kind is TokenKind.NUMBER
+
+
+def refused(tokens: list[Token]) -> Rejection:
+    """The sentence for a statement that looks but is on no list."""
+    shown = " ".join(token.value for token in tokens[:4])
+    reason = f"“{shown}” is not among the statements known only to look; ask with SELECT instead."
+    return Rejection("not_a_query", reason, tokens[0].value)

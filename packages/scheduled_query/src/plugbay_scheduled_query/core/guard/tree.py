@@ -1,4 +1,4 @@
-"""The kinds of node a tree may be made of: what asks, compares, computes and shapes; all else is refused."""
+"""A query by its tree: made of what asks, compares, computes and shapes, over tables that may be read."""
 
 import re
 from collections import Counter
@@ -7,10 +7,10 @@ from itertools import pairwise
 
 from sqlglot import exp
 
+from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.guard.calls import Functions, dangerous, unknown
 from plugbay_scheduled_query.core.guard.lexis import Token, words
 from plugbay_scheduled_query.core.guard.parsing import CALL_PREFIX, STRING, PlainText, SyntaxTree, parse_one
-from plugbay_scheduled_query.core.guard.verdict import Rejection
 
 # Names, not classes, so that a class that comes or goes with a version of sqlglot breaks nothing.
 _STRUCTURE = words("""
@@ -39,17 +39,21 @@ _NAMES_FOR_PEOPLE = {
     "Command": "a command",
 }
 
+# Names that are PostgreSQL's own, so that no column is called so.
+_NEVER_A_COLUMN = re.compile(r"lo_.*|pg_.*|dblink.*|nextval|setval|setseed|txid_current|set_config")
 
-def is_allowed(node: exp.Expr) -> bool:
-    """May a query hold this node?"""
-    name = type(node).__name__
-    return name in _STRUCTURE or (isinstance(node, _FAMILIES) and name not in _NOT_EVEN_SO)
+# Columns that the functions of PostgreSQL give to their rows.
+_OUTPUTS = words("""
+    alias barelabel baredesc catcode catdesc description dictionaries dictionary grantee grantor
+    is_grantable isleaf key level lexeme lexemes locktype mode name option_name option_value ordinality
+    parentrelid pid positions privilege_type query relation relid setting state token tokid value weights
+    word
+""")
 
-
-def name_for_people(node: exp.Expr) -> str:
-    """What to call a refused node in a sentence."""
-    return _NAMES_FOR_PEOPLE.get(type(node).__name__) or type(node).key.upper()
-
+_VALUE_FUNCTIONS = words("""
+    current_catalog current_date current_role current_schema current_time current_timestamp current_user
+    localtime localtimestamp session_user system_user user
+""")
 
 TableRule = Callable[[tuple[str, ...], bool], str | None]
 
@@ -88,6 +92,17 @@ def _reject_nodes(tree: SyntaxTree) -> Rejection | None:
             what = name_for_people(node)
             return Rejection("node", f"A query may not hold {what}; only what reads is allowed.", what)
     return None
+
+
+def is_allowed(node: exp.Expr) -> bool:
+    """May a query hold this node?"""
+    name = type(node).__name__
+    return name in _STRUCTURE or (isinstance(node, _FAMILIES) and name not in _NOT_EVEN_SO)
+
+
+def name_for_people(node: exp.Expr) -> str:
+    """What to call a refused node in a sentence."""
+    return _NAMES_FOR_PEOPLE.get(type(node).__name__) or type(node).key.upper()
 
 
 def _reject_laterals(tree: SyntaxTree) -> Rejection | None:
@@ -146,21 +161,6 @@ def _string_as_table() -> Rejection:
 
 def _is_quoted(node: exp.Expr | None) -> bool:
     return isinstance(node, exp.Identifier) and bool(node.args.get("quoted"))
-
-
-# Names that are PostgreSQL's own, so that no column is called so.
-_NEVER_A_COLUMN = re.compile(r"lo_.*|pg_.*|dblink.*|nextval|setval|setseed|txid_current|set_config")
-# Columns that the functions of PostgreSQL give to their rows.
-_OUTPUTS = words("""
-    alias barelabel baredesc catcode catdesc description dictionaries dictionary grantee grantor
-    is_grantable isleaf key level lexeme lexemes locktype mode name option_name option_value ordinality
-    parentrelid pid positions privilege_type query relation relid setting state token tokid value weights
-    word
-""")
-_VALUE_FUNCTIONS = words("""
-    current_catalog current_date current_role current_schema current_time current_timestamp current_user
-    localtime localtimestamp session_user system_user user
-""")
 
 
 def reject_dots(tokens: list[Token], functions: Functions) -> Rejection | None:

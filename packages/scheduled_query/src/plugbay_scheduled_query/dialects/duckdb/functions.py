@@ -122,4 +122,4 @@ DANGEROUS = {
     "it is meant for the inside of the database": "test_* __* stats vector_type icu_sort_key",
 }
 
-DUCKDB = functions(STANDARD + NUMBERS + TEXTS + TIMES + NESTED + JSON + AGGREGATES + SESSION, DANGEROUS)
+FUNCTIONS = functions(STANDARD + NUMBERS + TEXTS + TIMES + NESTED + JSON + AGGREGATES + SESSION, DANGEROUS)

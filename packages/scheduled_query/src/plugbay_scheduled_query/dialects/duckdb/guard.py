@@ -1,7 +1,8 @@
-"""DuckDB, from its pages on statements, the FROM clause, and reading files."""
+"""DuckDB for the guard, from its pages on statements, the FROM clause, and reading files."""
 
 import re
 
+from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.guard.judging import Language
 from plugbay_scheduled_query.core.guard.lexis import (
     BACKSLASH_STRING,
@@ -10,8 +11,8 @@ from plugbay_scheduled_query.core.guard.lexis import (
     DOUBLE_QUOTED,
     LINE_COMMENT,
     PLAIN_STRING,
-    Kind,
     Token,
+    TokenKind,
     lexis,
     words,
 )
@@ -22,8 +23,7 @@ from plugbay_scheduled_query.core.guard.statements import (
     is_plain_argument,
     refused,
 )
-from plugbay_scheduled_query.core.guard.verdict import Rejection
-from plugbay_scheduled_query.dialects.duckdb.functions import DUCKDB as FUNCTIONS
+from plugbay_scheduled_query.dialects.duckdb.functions import FUNCTIONS
 
 _LEXIS = lexis(
     strings=[f"[eE]{BACKSLASH_STRING}", f"[bBxXnN]?{PLAIN_STRING}", DOLLAR_QUOTED],
@@ -39,17 +39,20 @@ _LEXIS = lexis(
 _EXPLAIN_OPTIONS = frozenset({"ANALYZE", "FORMAT"})
 _LOOKING = frozenset({"DESCRIBE", "DESC", "SUMMARIZE", "SHOW"})
 _QUERY_BEGINNINGS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "PIVOT", "UNPIVOT"})
-_SHOW_WORDS = (
-    ["TABLES"],
-    ["ALL", "TABLES"],
-    ["DATABASES"],
-    ["SCHEMAS"],
-    ["VARIABLES"],
-)
-TELLING_PRAGMAS = words("""
+_SHOW_WORDS = (["TABLES"], ["ALL", "TABLES"], ["DATABASES"], ["SCHEMAS"], ["VARIABLES"])
+_TELLING_PRAGMAS = words("""
     collations database_list database_size functions metadata_info platform show show_databases
     show_tables show_tables_expanded storage_info table_info user_agent version
 """)
+
+# What DuckDB takes for a file when it stands in the place of a table.
+_EXTENSIONS = words("""
+    7z arrow arrows avro bz2 csv db ddb duckdb feather fgb geojson geoparquet gpkg gz h5 ipc json jsonl
+    lance log nc ndjson orc parquet prqt shp sqlite sqlite3 tsv txt vortex xls xlsm xlsx xml yaml yml zip
+    zst
+""")
+_PLAIN_NAME = re.compile(r"[\w $-]+")
+_FILE = "DuckDB reads a file or an address of the network by such a name"
 
 
 def _recognise(tokens: list[Token]) -> Form | Rejection | None:
@@ -75,20 +78,18 @@ def _look(tokens: list[Token]) -> Form | Rejection:
 
 
 def _begins_query(token: Token) -> bool:
-    return token.is_mark("(") or token.word in (
-        "SELECT",
-        "WITH",
-        "FROM",
-        "VALUES",
-        "TABLE",
-        "PIVOT",
-        "UNPIVOT",
-    )
+    return token.is_mark("(") or token.word in _QUERY_BEGINNINGS
 
 
 def _as_query(looking: Token, rest: list[Token]) -> list[Token]:
     """What DESCRIBE and its like look at, as a query: itself, or `FROM name`."""
     return rest if _begins_query(rest[0]) else [looking._replace(value="FROM"), *rest]
+
+
+def _pragma(tokens: list[Token]) -> Form | Rejection:
+    name, arguments = tokens[1].value.lower() if len(tokens) > 1 else "", tokens[2:]
+    is_call = len(arguments) == 3 and arguments[0].is_mark("(") and is_plain_argument(arguments[1])
+    return Form("show") if name in _TELLING_PRAGMAS and (not arguments or is_call) else refused(tokens)
 
 
 def _rewrite(tokens: list[Token]) -> list[Token]:
@@ -104,7 +105,7 @@ def _with_tail_outside(tokens: list[Token]) -> list[Token]:
         depth += token.is_mark("(") - token.is_mark(")")
         if depth == 0 and token.word in ("ORDER", "LIMIT", "OFFSET"):
             first = tokens[0]
-            opening, closing = (Token(Kind.MARK, mark, first.start) for mark in "()")
+            opening, closing = (Token(TokenKind.MARK, mark, first.start) for mark in "()")
             return [first._replace(value="FROM"), opening, *tokens[:place], closing, *tokens[place:]]
     return tokens
 
@@ -123,22 +124,6 @@ def _with_looks_as_from(tokens: list[Token]) -> list[Token]:
     return rewritten
 
 
-def _pragma(tokens: list[Token]) -> Form | Rejection:
-    name, arguments = tokens[1].value.lower() if len(tokens) > 1 else "", tokens[2:]
-    is_call = len(arguments) == 3 and arguments[0].is_mark("(") and is_plain_argument(arguments[1])
-    return Form("show") if name in TELLING_PRAGMAS and (not arguments or is_call) else refused(tokens)
-
-
-# What DuckDB takes for a file when it stands in the place of a table.
-_EXTENSIONS = words("""
-    7z arrow arrows avro bz2 csv db ddb duckdb feather fgb geojson geoparquet gpkg gz h5 ipc json jsonl
-    lance log nc ndjson orc parquet prqt shp sqlite sqlite3 tsv txt vortex xls xlsm xlsx xml yaml yml zip
-    zst
-""")
-_PLAIN_NAME = re.compile(r"[\w $-]+")
-_FILE = "DuckDB reads a file or an address of the network by such a name"
-
-
 def _table_rule(parts: tuple[str, ...], is_call: bool) -> str | None:
     if is_call:  # this one takes the name of a table as text
         return "it reads any file that is named to it" if parts[-1] == "histogram" else None
@@ -146,7 +131,7 @@ def _table_rule(parts: tuple[str, ...], is_call: bool) -> str | None:
     return _FILE if is_path or (len(parts) > 1 and parts[-1] in _EXTENSIONS) else None
 
 
-DUCKDB = Language(
+LANGUAGE = Language(
     "duckdb", (_LEXIS,), FUNCTIONS, _recognise, _table_rule,
     query_words=frozenset({"FROM", "PIVOT", "UNPIVOT"}),
     rewrite=_rewrite,

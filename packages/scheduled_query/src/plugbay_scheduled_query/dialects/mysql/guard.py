@@ -1,5 +1,6 @@
-"""MariaDB and MySQL, from the chapters on literals, comments, SELECT, EXPLAIN and SHOW of their manuals."""
+"""MariaDB and MySQL for the guard, from their manuals on literals, comments, SELECT, EXPLAIN and SHOW."""
 
+from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.guard.judging import Language
 from plugbay_scheduled_query.core.guard.lexis import (
     BACKSLASH_STRING,
@@ -7,16 +8,44 @@ from plugbay_scheduled_query.core.guard.lexis import (
     DOUBLE_QUOTED,
     DOUBLE_QUOTED_BACKSLASH,
     PLAIN_STRING,
-    Kind,
     Lexis,
     Token,
+    TokenKind,
     lexis,
     words,
 )
 from plugbay_scheduled_query.core.guard.parsing import without_json_clauses
 from plugbay_scheduled_query.core.guard.statements import Form, explain, is_dotted_name, refused
-from plugbay_scheduled_query.core.guard.verdict import Rejection
-from plugbay_scheduled_query.dialects.mysql.functions import MYSQL as FUNCTIONS
+from plugbay_scheduled_query.dialects.mysql.functions import FUNCTIONS
+
+_EXPLAIN_WORDS = words("EXTENDED PARTITIONS ANALYZE")
+_QUERY_BEGINNINGS = frozenset({"SELECT", "WITH", "VALUES"})  # ANALYZE TABLE writes statistics
+
+# SHOW …, one kind a line or between bars; each may be followed by FROM or IN names, then LIKE or WHERE.
+# GRANTS is none of them: MariaDB shows the hash of the account's password in it.
+_SHOWS = frozenset(
+    kind.strip()
+    for line in """
+    TABLES | FULL TABLES | TABLE STATUS | OPEN TABLES | DATABASES | SCHEMAS | TRIGGERS | EVENTS
+    COLUMNS | FIELDS | FULL COLUMNS | FULL FIELDS | INDEX | INDEXES | KEYS
+    STATUS | GLOBAL STATUS | SESSION STATUS | VARIABLES | GLOBAL VARIABLES | SESSION VARIABLES
+    PROCESSLIST | FULL PROCESSLIST | ENGINES | STORAGE ENGINES | ENGINE INNODB STATUS | PLUGINS | PRIVILEGES
+    WARNINGS | ERRORS | COLLATION | CHARACTER SET | CHARSET | FUNCTION STATUS | PROCEDURE STATUS
+    MASTER STATUS | SLAVE STATUS | REPLICA STATUS | ALL SLAVES STATUS | ALL REPLICAS STATUS | SLAVE HOSTS
+    BINARY LOG STATUS | BINLOG STATUS | BINARY LOGS | MASTER LOGS | REPLICAS
+    CREATE TABLE | CREATE VIEW | CREATE DATABASE | CREATE SCHEMA | CREATE TRIGGER | CREATE EVENT
+    CREATE FUNCTION | CREATE PROCEDURE | CREATE SEQUENCE
+    """.strip().splitlines()
+    for kind in line.split("|")
+)
+_LONGEST_SHOW = 3
+
+# Of the system's own schema: no accounts, no keys of other servers, no code.
+_OPEN_SYSTEM_TABLES = words("""
+    column_stats help_category help_keyword help_relation help_topic index_stats innodb_index_stats
+    innodb_table_stats slow_log table_stats time_zone time_zone_leap_second time_zone_name
+    time_zone_transition time_zone_transition_type
+""")
 
 
 def _lexis(strings: list[str], names: list[str]) -> Lexis:
@@ -40,28 +69,6 @@ _READINGS = (
     _lexis([BACKSLASH_STRING], [DOUBLE_QUOTED]),
     _lexis([PLAIN_STRING], [DOUBLE_QUOTED]),
 )
-
-_EXPLAIN_WORDS = words("EXTENDED PARTITIONS ANALYZE")
-_QUERY_BEGINNINGS = frozenset({"SELECT", "WITH", "VALUES"})  # ANALYZE TABLE writes statistics
-
-# SHOW …, one kind a line or between bars; each may be followed by FROM or IN names, then LIKE or WHERE.
-# GRANTS is none of them: MariaDB shows the hash of the account's password in it.
-_SHOWS = frozenset(
-    kind.strip()
-    for line in """
-    TABLES | FULL TABLES | TABLE STATUS | OPEN TABLES | DATABASES | SCHEMAS | TRIGGERS | EVENTS
-    COLUMNS | FIELDS | FULL COLUMNS | FULL FIELDS | INDEX | INDEXES | KEYS
-    STATUS | GLOBAL STATUS | SESSION STATUS | VARIABLES | GLOBAL VARIABLES | SESSION VARIABLES
-    PROCESSLIST | FULL PROCESSLIST | ENGINES | STORAGE ENGINES | ENGINE INNODB STATUS | PLUGINS | PRIVILEGES
-    WARNINGS | ERRORS | COLLATION | CHARACTER SET | CHARSET | FUNCTION STATUS | PROCEDURE STATUS
-    MASTER STATUS | SLAVE STATUS | REPLICA STATUS | ALL SLAVES STATUS | ALL REPLICAS STATUS | SLAVE HOSTS
-    BINARY LOG STATUS | BINLOG STATUS | BINARY LOGS | MASTER LOGS | REPLICAS
-    CREATE TABLE | CREATE VIEW | CREATE DATABASE | CREATE SCHEMA | CREATE TRIGGER | CREATE EVENT
-    CREATE FUNCTION | CREATE PROCEDURE | CREATE SEQUENCE
-    """.strip().splitlines()
-    for kind in line.split("|")
-)
-_LONGEST_SHOW = 3
 
 
 def _recognise(tokens: list[Token]) -> Form | Rejection | None:
@@ -93,7 +100,7 @@ def _is_query(token: Token) -> bool:
 def _without_column(tokens: list[Token]) -> list[Token]:
     """The table of `DESCRIBE table column`, where the column may be a pattern."""
     has_column = (
-        len(tokens) > 1 and tokens[-2].is_name and (tokens[-1].is_name or tokens[-1].kind is Kind.STRING)
+        len(tokens) > 1 and tokens[-2].is_name and (tokens[-1].is_name or tokens[-1].kind is TokenKind.STRING)
     )
     return tokens[:-1] if has_column else tokens
 
@@ -112,14 +119,14 @@ def _as_query(condition: list[Token]) -> list[Token] | None:
     if not condition:
         return None
     start = condition[0].start
-    return [Token(Kind.WORD, "SELECT", start), Token(Kind.NUMBER, "1", start), *condition]
+    return [Token(TokenKind.WORD, "SELECT", start), Token(TokenKind.NUMBER, "1", start), *condition]
 
 
 def _is_show_tail(tokens: list[Token], names_one: bool) -> bool:
     """What stands before WHERE: a name after SHOW CREATE …, else FROM and IN with names, then LIKE 'x'."""
     if names_one:
         return is_dotted_name(tokens)
-    if len(tokens) >= 2 and tokens[-2].word == "LIKE" and tokens[-1].kind is Kind.STRING:
+    if len(tokens) >= 2 and tokens[-2].word == "LIKE" and tokens[-1].kind is TokenKind.STRING:
         tokens = tokens[:-2]
     while tokens:
         end = next((i for i, token in enumerate(tokens[1:], 1) if token.word in ("FROM", "IN")), len(tokens))
@@ -129,20 +136,12 @@ def _is_show_tail(tokens: list[Token], names_one: bool) -> bool:
     return True
 
 
-# Of the system's own schema: no accounts, no keys of other servers, no code.
-_OPEN_SYSTEM_TABLES = words("""
-    column_stats help_category help_keyword help_relation help_topic index_stats innodb_index_stats
-    innodb_table_stats slow_log table_stats time_zone time_zone_leap_second time_zone_name
-    time_zone_transition time_zone_transition_type
-""")
-
-
 def _table_rule(parts: tuple[str, ...], is_call: bool) -> str | None:
     is_closed = len(parts) > 1 and parts[-2] == "mysql" and parts[-1] not in _OPEN_SYSTEM_TABLES
     return "the schema mysql holds accounts and passwords" if is_closed else None
 
 
-MYSQL = Language(
+LANGUAGE = Language(
     "mysql",
     _READINGS,
     FUNCTIONS,

@@ -1,8 +1,12 @@
-"""MariaDB and MySQL: one statement in a read-only transaction, stopped from a second connection."""
+"""MariaDB and MySQL: one statement in a read-only transaction, stopped from a second connection.
+
+Below the session: what its account can do, and its values.
+"""
 
 import contextlib
 import re
 import struct
+from collections.abc import Iterable
 from typing import Any
 
 import pymysql
@@ -10,53 +14,64 @@ from pymysql.constants import CLIENT, FIELD_TYPE
 from pymysql.converters import conversions
 from pymysql.cursors import SSCursor
 
-from plugbay_scheduled_query.core.source import SourceError
-from plugbay_scheduled_query.dialects.mysql.account import TABLES_SQL, test_account
-from plugbay_scheduled_query.dialects.mysql.geometry import geometry_text
-from plugbay_scheduled_query.dialects.session import (
+from plugbay_scheduled_query.core.errors import SourceError
+from plugbay_scheduled_query.dialects.contract import (
     CANCEL_LIMIT_S,
     SCHEMA_COLUMN_LIMIT,
-    Answer,
+    JsonText,
+    NumberText,
     Params,
     Report,
+    Rows,
+    Session,
     StaleSessionError,
     Table,
     group_columns,
+    iso_text,
 )
-from plugbay_scheduled_query.dialects.values import JsonText, NumberText, iso_text
 
 COM_STMT_PREPARE = 0x16
 COM_STMT_CLOSE = 0x19
 COM_RESET_CONNECTION = 0x1F
 TIMEOUT_ERRORS = {1969, 3024}  # MariaDB's max_statement_time, MySQL's max_execution_time
 
-_SHOW = re.compile(r"\s*SHOW\b", re.IGNORECASE)  # some of these are counted as 0
+TABLES_SQL = """
+    SELECT table_schema, table_name, column_name, column_type FROM information_schema.columns
+    WHERE table_schema NOT IN ('information_schema', 'performance_schema', 'mysql', 'sys')
+    ORDER BY table_schema, table_name, ordinal_position LIMIT %s
+"""
 
-
-def _integer(raw: bytes) -> int:
-    return int.from_bytes(raw, "big")
-
-
-# dates stay text, because 0000-00-00 and 839 hours are values here
-_CONVERSIONS: Any = {
-    **conversions,
-    FIELD_TYPE.BIT: _integer,
-    FIELD_TYPE.DATE: str,
-    FIELD_TYPE.DATETIME: iso_text,
-    FIELD_TYPE.DECIMAL: NumberText,
-    FIELD_TYPE.GEOMETRY: geometry_text,
-    FIELD_TYPE.JSON: JsonText,
-    FIELD_TYPE.NEWDECIMAL: NumberText,
-    FIELD_TYPE.TIME: str,
-    FIELD_TYPE.TIMESTAMP: iso_text,
+HARMLESS_RIGHTS = {
+    "USAGE",
+    "SELECT",
+    "SHOW DATABASES",
+    "SHOW VIEW",
+    "PROCESS",
+    "REPLICATION CLIENT",
+    "BINLOG MONITOR",
 }
 
+READER = "plugbay_reader"
 
-class MysqlSession:
+_SHOW = re.compile(r"\s*SHOW\b", re.IGNORECASE)  # some of these are counted as 0
+_GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>.+?) TO ", re.IGNORECASE)
+_COLUMN_LIST = re.compile(r"\([^)]*\)")
+
+_GEOMETRIES = (
+    "POINT",
+    "LINESTRING",
+    "POLYGON",
+    "MULTIPOINT",
+    "MULTILINESTRING",
+    "MULTIPOLYGON",
+    "GEOMETRYCOLLECTION",
+)
+_SRID_BYTES = 4  # MySQL puts the reference system before the geometry
+_GEOMETRY_NESTING_LIMIT = 32
+
+
+class MysqlSession(Session):
     """A session that is reset by the protocol's own command after each statement."""
-
-    is_watched = False
-    limits_address_space = True
 
     def __init__(self, params: Params) -> None:
         self._params = params
@@ -78,7 +93,7 @@ class MysqlSession:
     def _command(self, sql: str) -> None:
         self._connection.query(sql)
 
-    def execute(self, sql: str) -> Answer:
+    def execute(self, sql: str) -> Rows:
         self._is_clean = False
         if self._count_columns(sql) == 0 and _SHOW.match(sql) is None:
             raise SourceError("the statement returns no rows")
@@ -86,7 +101,7 @@ class MysqlSession:
         cursor.execute(sql)
         if cursor.description is None:
             raise SourceError("the statement returns no rows")
-        return Answer([str(column[0]) for column in cursor.description], self._fetch)
+        return Rows([str(column[0]) for column in cursor.description], self._fetch)
 
     def _count_columns(self, sql: str) -> int:
         """Have the server prepare a statement and throw it away: 0 for all that acts instead of answering."""
@@ -182,6 +197,105 @@ def _abandon(cursor: Any) -> None:
     cursor.connection = None
 
 
-def open_session(params: Params) -> MysqlSession:
-    """A new session."""
-    return MysqlSession(params)
+def test_account(connection: Any) -> Report:
+    """The account's rights beyond reading, in plain words."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT VERSION(), DATABASE()")
+        version, database = cursor.fetchone()
+        cursor.execute("SHOW GRANTS")
+        warnings = grant_warnings(row[0] for row in cursor.fetchall())
+    server = f"MariaDB {version}" if "MariaDB" in version else f"MySQL {version}"
+    return Report(server, warnings, _reader_statements(database) if warnings else ())
+
+
+def grant_warnings(grants: Iterable[str]) -> list[str]:
+    """One sentence for each grant that allows more than reading."""
+    found = []
+    for grant in grants:
+        if match := _GRANT.match(grant):
+            rights = {right.strip().upper() for right in _COLUMN_LIST.sub("", match["rights"]).split(",")}
+            if extra := sorted(rights - HARMLESS_RIGHTS):
+                found.append(_sentence(extra, match["place"]))
+    return found
+
+
+def _sentence(rights: list[str], place: str) -> str:
+    shown = ", ".join(rights[:5]) + (", …" if len(rights) > 5 else "")
+    return f"this account can write ({shown} on {place}): use a SELECT-only account"
+
+
+def _reader_statements(database: str | None) -> list[str]:
+    place = "`" + (database or "your_database").replace("`", "``") + "`"
+    return [
+        f"CREATE USER '{READER}'@'%' IDENTIFIED BY '…';",
+        f"GRANT SELECT, SHOW VIEW ON {place}.* TO '{READER}'@'%';",
+    ]
+
+
+def _integer(raw: bytes) -> int:
+    return int.from_bytes(raw, "big")
+
+
+def geometry_text(raw: bytes) -> str:
+    """A binary geometry as `POINT(1 2)` and the like, with its `SRID=…;` if set; hex when unreadable."""
+    try:
+        srid = struct.unpack_from("<I", raw)[0]
+        text = _GeometryReader(raw, _SRID_BYTES).geometry()
+    except (struct.error, IndexError):
+        return raw.hex()
+    return f"SRID={srid};{text}" if srid else text
+
+
+class _GeometryReader:
+    """A place in the bytes that moves on as it reads."""
+
+    def __init__(self, raw: bytes, at: int) -> None:
+        self._raw, self._at, self._order = raw, at, "<"
+
+    def geometry(self, depth: int = 0) -> str:
+        name, body = self._named_body(depth)
+        return f"{name}{body}"
+
+    def _named_body(self, depth: int) -> tuple[str, str]:
+        if depth > _GEOMETRY_NESTING_LIMIT:
+            raise IndexError
+        self._order = "<" if self._take("B") else ">"
+        name = _GEOMETRIES[self._take("I") - 1]
+        return name, self._body(name, depth)
+
+    def _body(self, name: str, depth: int) -> str:
+        if name == "POINT":
+            return f"({self._point()})"
+        if name == "LINESTRING":
+            return self._line()
+        if name == "POLYGON":
+            return f"({','.join([self._line() for _ in range(self._take('I'))])})"
+        if name == "GEOMETRYCOLLECTION":
+            return f"({','.join([self.geometry(depth + 1) for _ in range(self._take('I'))])})"
+        return f"({','.join([self._named_body(depth + 1)[1] for _ in range(self._take('I'))])})"
+
+    def _line(self) -> str:
+        return f"({','.join([self._point() for _ in range(self._take('I'))])})"
+
+    def _point(self) -> str:
+        return " ".join(repr(value).removesuffix(".0") for value in self._take("dd"))
+
+    def _take(self, form: str) -> Any:
+        found = struct.unpack_from(self._order + form, self._raw, self._at)
+        self._at += struct.calcsize(self._order + form)
+        return found if len(found) > 1 else found[0]
+
+
+# dates stay text, because 0000-00-00 and 839 hours are values here
+_CONVERSIONS: Any = {
+    **conversions,
+    FIELD_TYPE.BIT: _integer,
+    FIELD_TYPE.DATE: str,
+    FIELD_TYPE.DATETIME: iso_text,
+    FIELD_TYPE.DECIMAL: NumberText,
+    FIELD_TYPE.GEOMETRY: geometry_text,
+    FIELD_TYPE.JSON: JsonText,
+    FIELD_TYPE.NEWDECIMAL: NumberText,
+    FIELD_TYPE.TIME: str,
+    FIELD_TYPE.TIMESTAMP: iso_text,
+}

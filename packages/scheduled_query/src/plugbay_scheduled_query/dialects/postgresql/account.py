@@ -5,8 +5,9 @@ from typing import Any
 
 import psycopg
 
-from plugbay_scheduled_query.core.source import IDENTITY_SQL, SourceRefusedError
-from plugbay_scheduled_query.dialects.session import Report
+from plugbay_scheduled_query.core.errors import SourceRefusedError
+from plugbay_scheduled_query.core.source import IDENTITY_SQL
+from plugbay_scheduled_query.dialects.contract import Report
 
 TABLES_SQL = """
     SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod)

@@ -200,4 +200,4 @@ _PARTS = (
     EXTENSIONS,
     POSTGIS,
 )
-POSTGRESQL = functions(STANDARD + "".join(_PARTS), DANGEROUS)
+FUNCTIONS = functions(STANDARD + "".join(_PARTS), DANGEROUS)

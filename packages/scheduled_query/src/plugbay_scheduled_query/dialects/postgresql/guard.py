@@ -1,5 +1,6 @@
-"""PostgreSQL, from the chapters on lexical structure, SELECT, EXPLAIN and SHOW of its manual."""
+"""PostgreSQL for the guard, from its manual on lexical structure, SELECT, EXPLAIN and SHOW."""
 
+from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.guard.judging import Language
 from plugbay_scheduled_query.core.guard.lexis import (
     BACKSLASH_STRING,
@@ -14,27 +15,9 @@ from plugbay_scheduled_query.core.guard.lexis import (
 )
 from plugbay_scheduled_query.core.guard.parsing import without_json_clauses
 from plugbay_scheduled_query.core.guard.statements import Form, explain, is_dotted_name, refused
-from plugbay_scheduled_query.core.guard.verdict import Rejection
-from plugbay_scheduled_query.dialects.postgresql.functions import POSTGRESQL as FUNCTIONS
+from plugbay_scheduled_query.dialects.postgresql.functions import FUNCTIONS
 
-OPERATORS = r"(?:(?!--|/\*)[-+*/<>=~!@#%^&|?])++|::|:=|:"
-
-
-def _lexis(plain_string: str) -> Lexis:
-    return lexis(
-        strings=[f"[eE]{BACKSLASH_STRING}", f"[bBxXnN]?{plain_string}", DOLLAR_QUOTED],
-        names=[DOUBLE_QUOTED],
-        comments=[LINE_COMMENT],
-        nesting="nested",
-        operators=OPERATORS,
-        placeholders=r"\$[0-9]++",
-        opening=r"['\"$]",
-        refused=r"[uU]&['\"]",  # escapes in names and texts that would have to be undone first
-    )
-
-
-# The second is how a server reads that has standard_conforming_strings off.
-_READINGS = (_lexis(PLAIN_STRING), _lexis(BACKSLASH_STRING))
+_OPERATORS = r"(?:(?!--|/\*)[-+*/<>=~!@#%^&|?])++|::|:=|:"
 
 _EXPLAIN_OPTIONS = words("""
     ANALYZE VERBOSE COSTS SETTINGS GENERIC_PLAN BUFFERS SERIALIZE WAL TIMING SUMMARY MEMORY FORMAT
@@ -45,18 +28,6 @@ _SHOW_WORDS = (
     ["TRANSACTION", "ISOLATION", "LEVEL"],
     ["SESSION", "AUTHORIZATION"],
 )
-
-
-def _recognise(tokens: list[Token]) -> Form | Rejection | None:
-    match tokens[0].word:
-        case "EXPLAIN":
-            return explain(tokens, frozenset({"ANALYZE", "VERBOSE"}), _EXPLAIN_OPTIONS)
-        case "SHOW":
-            words = [token.word for token in tokens[1:]]
-            return Form("show") if words in _SHOW_WORDS or is_dotted_name(tokens[1:]) else refused(tokens)
-        case _:
-            return None
-
 
 _SECRET = "it holds passwords or keys"  # noqa: S105
 _SECRET_TABLES = words("""
@@ -75,11 +46,39 @@ _CLOSED_TABLES = {
 }
 
 
+def _lexis(plain_string: str) -> Lexis:
+    return lexis(
+        strings=[f"[eE]{BACKSLASH_STRING}", f"[bBxXnN]?{plain_string}", DOLLAR_QUOTED],
+        names=[DOUBLE_QUOTED],
+        comments=[LINE_COMMENT],
+        nesting="nested",
+        operators=_OPERATORS,
+        placeholders=r"\$[0-9]++",
+        opening=r"['\"$]",
+        refused=r"[uU]&['\"]",  # escapes in names and texts that would have to be undone first
+    )
+
+
+# The second is how a server reads that has standard_conforming_strings off.
+_READINGS = (_lexis(PLAIN_STRING), _lexis(BACKSLASH_STRING))
+
+
+def _recognise(tokens: list[Token]) -> Form | Rejection | None:
+    match tokens[0].word:
+        case "EXPLAIN":
+            return explain(tokens, frozenset({"ANALYZE", "VERBOSE"}), _EXPLAIN_OPTIONS)
+        case "SHOW":
+            words = [token.word for token in tokens[1:]]
+            return Form("show") if words in _SHOW_WORDS or is_dotted_name(tokens[1:]) else refused(tokens)
+        case _:
+            return None
+
+
 def _table_rule(parts: tuple[str, ...], is_call: bool) -> str | None:
     return _CLOSED_TABLES.get(parts[-1])
 
 
-POSTGRESQL = Language(
+LANGUAGE = Language(
     "postgres",
     _READINGS,
     FUNCTIONS,

@@ -1,4 +1,4 @@
-"""PostgreSQL's text for the types whose Python value would lose something, or does not exist."""
+"""PostgreSQL: each statement in a read-only transaction; what Python's types would lose comes as text."""
 
 import contextlib
 import math
@@ -12,76 +12,23 @@ from psycopg import generators, pq
 from psycopg.adapt import AdaptersMap, Loader, Transformer
 from psycopg.rows import tuple_row
 
-from plugbay_scheduled_query.core.source import SourceError
-from plugbay_scheduled_query.dialects.postgresql.account import TABLES_SQL, refuse_own_store, test_account
-from plugbay_scheduled_query.dialects.session import (
+from plugbay_scheduled_query.core.errors import SourceError
+from plugbay_scheduled_query.dialects.contract import (
     CANCEL_LIMIT_S,
     SCHEMA_COLUMN_LIMIT,
-    Answer,
+    JsonText,
+    NumberText,
     Params,
     Report,
+    Rows,
+    Session,
     StaleSessionError,
     Table,
+    decode_text,
     group_columns,
+    iso_text,
 )
-from plugbay_scheduled_query.dialects.values import JsonText, NumberText, decode_text, iso_text
-
-# an interval has months, a date can be BC or infinite, a range can be empty: Python's types know none of it
-_AS_TEXT = ("interval", "inet", "cidr", "uuid")
-_AS_ISO = ("date", "time", "timetz", "timestamp", "timestamptz")
-_AS_JSON = ("json", "jsonb")
-_RANGES = ("int4", "int8", "num", "date", "ts", "tstz")
-# 0 stands for every type without a loader of its own, 705 for a literal without a type
-_CHARACTERS = (0, 705, "text", "varchar", "bpchar", "name")
-
-
-class TextLoader(Loader):
-    """The text as the server wrote it."""
-
-    def load(self, data: Any) -> Any:
-        return decode_text(bytes(data))
-
-
-class IsoLoader(Loader):
-    """A date or time in ISO 8601."""
-
-    def load(self, data: Any) -> Any:
-        return iso_text(bytes(data).decode("ascii"))
-
-
-class NumericLoader(Loader):
-    """A number with every digit."""
-
-    def load(self, data: Any) -> Any:
-        return NumberText(bytes(data).decode("ascii"))
-
-
-class JsonLoader(Loader):
-    """JSON that stays the text it is."""
-
-    def load(self, data: Any) -> Any:
-        return JsonText(decode_text(bytes(data)))
-
-
-@cache
-def adapters() -> AdaptersMap:
-    """The loaders of our sessions; arrays of these types follow their elements."""
-    found = AdaptersMap(psycopg.adapters)
-    for kind in (*_AS_TEXT, *(f"{part}{kind}" for part in _RANGES for kind in ("range", "multirange"))):
-        found.register_loader(kind, TextLoader)
-    for kind in _AS_ISO:
-        found.register_loader(kind, IsoLoader)
-    for kind in _AS_JSON:
-        found.register_loader(kind, JsonLoader)
-    found.register_loader("numeric", NumericLoader)
-    return found
-
-
-def register_lenient_text(map_of_connection: AdaptersMap) -> None:
-    """For a database without an encoding, whose text may be any bytes."""
-    for kind in _CHARACTERS:
-        map_of_connection.register_loader(kind, TextLoader)
-
+from plugbay_scheduled_query.dialects.postgresql.account import TABLES_SQL, refuse_own_store, test_account
 
 IDLE_GRACE_S = 5  # after the time limit: a runner that hangs in mid-result does not hold its transaction
 CLOCK_SLACK_S = 0.05  # between the server's clock and ours
@@ -96,13 +43,17 @@ _ALWAYS = {
     "tcp_user_timeout": 10_000,  # ms: a peer that vanished is noticed
 }
 
+# an interval has months, a date can be BC or infinite, a range can be empty: Python's types know none of it
+_AS_TEXT = ("interval", "inet", "cidr", "uuid")
+_AS_ISO = ("date", "time", "timetz", "timestamp", "timestamptz")
+_AS_JSON = ("json", "jsonb")
+_RANGES = ("int4", "int8", "num", "date", "ts", "tstz")
+# 0 stands for every type without a loader of its own, 705 for a literal without a type
+_CHARACTERS = (0, 705, "text", "varchar", "bpchar", "name")
 
-class PostgresqlSession:
+
+class PostgresqlSession(Session):
     """A session that runs each statement as if it were the first."""
-
-    is_watched = False
-    limits_address_space = True
-    number = 0
 
     def __init__(self, params: Params) -> None:
         self._deadline = 0.0
@@ -125,7 +76,7 @@ class PostgresqlSession:
         except psycopg.OperationalError:
             raise StaleSessionError from None
 
-    def execute(self, sql: str) -> Answer:
+    def execute(self, sql: str) -> Rows:
         link = self._connection.pgconn
         link.send_prepare(b"", sql.encode())  # unlike execute(): the extended protocol, one statement
         self._step()
@@ -136,7 +87,7 @@ class PostgresqlSession:
         results = self._results()
         first = next(results)
         names = [(first.fname(i) or b"").decode("utf-8", "replace") for i in range(first.nfields)]
-        return Answer(names, _Rows(self._connection, first, results).fetch)
+        return Rows(names, _RowReader(self._connection, first, results).fetch)
 
     def _step(self) -> pq.abc.PGresult:
         link = self._connection.pgconn
@@ -201,12 +152,7 @@ class PostgresqlSession:
         return test_account(self._connection)
 
 
-def _named(error: psycopg.Error) -> Exception:
-    # without a code it is not the server that speaks, but the library in this process
-    return MemoryError() if error.sqlstate is None and "memory" in str(error) else error
-
-
-class _Rows:
+class _RowReader:
     """The rows of a result, made into Python's values no sooner than they are asked for."""
 
     def __init__(
@@ -225,6 +171,11 @@ class _Rows:
             self._part, self._at = following, 0
         start, self._at = self._at, min(self._at + count, self._part.ntuples)
         return self._transformer.load_rows(start, self._at, tuple)
+
+
+def _named(error: psycopg.Error) -> Exception:
+    # without a code it is not the server that speaks, but the library in this process
+    return MemoryError() if error.sqlstate is None and "memory" in str(error) else error
 
 
 def _connect(params: Params) -> "psycopg.Connection[Any]":
@@ -255,6 +206,49 @@ def _settings(connection: "psycopg.Connection[Any]") -> dict[str, str]:
     return settings
 
 
-def open_session(params: Params) -> PostgresqlSession:
-    """A new session, refused when it could read the product's own tables."""
-    return PostgresqlSession(params)
+@cache
+def adapters() -> AdaptersMap:
+    """The loaders of our sessions; arrays of these types follow their elements."""
+    found = AdaptersMap(psycopg.adapters)
+    for kind in (*_AS_TEXT, *(f"{part}{kind}" for part in _RANGES for kind in ("range", "multirange"))):
+        found.register_loader(kind, TextLoader)
+    for kind in _AS_ISO:
+        found.register_loader(kind, IsoLoader)
+    for kind in _AS_JSON:
+        found.register_loader(kind, JsonLoader)
+    found.register_loader("numeric", NumericLoader)
+    return found
+
+
+def register_lenient_text(map_of_connection: AdaptersMap) -> None:
+    """For a database without an encoding, whose text may be any bytes."""
+    for kind in _CHARACTERS:
+        map_of_connection.register_loader(kind, TextLoader)
+
+
+class TextLoader(Loader):
+    """The text as the server wrote it."""
+
+    def load(self, data: Any) -> Any:
+        return decode_text(bytes(data))
+
+
+class IsoLoader(Loader):
+    """A date or time in ISO 8601."""
+
+    def load(self, data: Any) -> Any:
+        return iso_text(bytes(data).decode("ascii"))
+
+
+class NumericLoader(Loader):
+    """A number with every digit."""
+
+    def load(self, data: Any) -> Any:
+        return NumberText(bytes(data).decode("ascii"))
+
+
+class JsonLoader(Loader):
+    """JSON that stays the text it is."""
+
+    def load(self, data: Any) -> Any:
+        return JsonText(decode_text(bytes(data)))

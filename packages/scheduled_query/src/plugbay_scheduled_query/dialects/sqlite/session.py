@@ -6,16 +6,17 @@ import stat
 import time
 from pathlib import Path
 
-from plugbay_scheduled_query.core.source import SourceError
-from plugbay_scheduled_query.dialects.session import (
+from plugbay_scheduled_query.core.errors import SourceError
+from plugbay_scheduled_query.dialects.contract import (
     SCHEMA_COLUMN_LIMIT,
-    Answer,
     Params,
     Report,
+    Rows,
+    Session,
     StaleSessionError,
     Table,
+    decode_text,
 )
-from plugbay_scheduled_query.dialects.values import decode_text
 
 BUSY_LIMIT_S = 5  # a writer that holds the file longer than this makes the query fail
 STEPS_BETWEEN_LOOKS = 10_000  # virtual machine steps, some tenths of a millisecond
@@ -26,35 +27,18 @@ UNFINISHED = "a crash left this file in the middle of a change: open it once wit
 
 _READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
 _DENIED_FUNCTIONS = {"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "sqlite_log"}
-_READING_PRAGMAS = {
-    "collation_list",
-    "compile_options",
-    "foreign_key_check",
-    "foreign_key_list",
-    "function_list",
-    "index_info",
-    "index_list",
-    "index_xinfo",
-    "integrity_check",
-    "module_list",
-    "pragma_list",
-    "quick_check",
-    "table_info",
-    "table_list",
-    "table_xinfo",
-}
-# FTS asks for data_version and page_size on its own; with an argument these would be settings
-_BARE_PRAGMAS = {
-    "application_id",
-    "data_version",
-    "encoding",
-    "freelist_count",
-    "journal_mode",
-    "page_count",
-    "page_size",
-    "schema_version",
-    "user_version",
-}
+# PRAGMAs that only tell, with a table, an index or nothing as argument; the guard goes by the same lists.
+TELLING_PRAGMAS = {
+    "collation_list", "compile_options", "foreign_key_check", "foreign_key_list", "function_list",
+    "index_info", "index_list", "index_xinfo", "integrity_check", "module_list", "pragma_list",
+    "quick_check", "table_info", "table_list", "table_xinfo",
+}  # fmt: skip
+# PRAGMAs that tell about the file when they have no argument; some change it when they have one.
+# FTS asks for data_version and page_size on its own.
+BARE_PRAGMAS = {
+    "application_id", "data_version", "encoding", "freelist_count", "journal_mode", "page_count",
+    "page_size", "schema_version", "user_version",
+}  # fmt: skip
 _RTREE_PARTS = ("_node", "_rowid", "_parent")
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
@@ -78,7 +62,7 @@ def authorize(
     if action == sqlite3.SQLITE_FUNCTION:
         return _verdict(second not in _DENIED_FUNCTIONS)
     if action == sqlite3.SQLITE_PRAGMA:
-        return _verdict(first in _READING_PRAGMAS or (first in _BARE_PRAGMAS and second is None))
+        return _verdict(first in TELLING_PRAGMAS or (first in BARE_PRAGMAS and second is None))
     return _verdict(_is_declaration(action, first))
 
 
@@ -94,12 +78,8 @@ def _verdict(is_allowed: bool) -> int:
     return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
 
 
-class SqliteSession:
+class SqliteSession(Session):
     """A read-only connection to one file."""
-
-    is_watched = False
-    limits_address_space = True
-    number = 0
 
     def __init__(self, params: Params) -> None:
         self._path = Path(params.values["path"])
@@ -143,7 +123,7 @@ class SqliteSession:
         self._is_stopped = False
         self._deadline = time.monotonic() + timeout_s
 
-    def execute(self, sql: str) -> Answer:
+    def execute(self, sql: str) -> Rows:
         cursor = self._cursor = self._connection.cursor()
         try:
             cursor.execute(sql)
@@ -153,7 +133,7 @@ class SqliteSession:
             raise
         if cursor.description is None:
             raise SourceError("the statement returns no rows")
-        return Answer([column[0] for column in cursor.description], cursor.fetchmany)
+        return Rows([column[0] for column in cursor.description], cursor.fetchmany)
 
     def cancel(self) -> None:
         self._is_stopped = True
@@ -194,8 +174,3 @@ def _identity(path: Path) -> tuple[int, int]:
     if not stat.S_ISREG(found.st_mode):
         raise SourceError(f"cannot open {path}: it is not a file")
     return found.st_dev, found.st_ino
-
-
-def open_session(params: Params) -> SqliteSession:
-    """A new session on the file that `path` names."""
-    return SqliteSession(params)

@@ -12,16 +12,13 @@ from plugbay_scheduled_query.core.guard.lexis import (
     Lexis,
     lexis,
 )
-from plugbay_scheduled_query.dialects.duckdb.functions import DUCKDB
-from plugbay_scheduled_query.dialects.mysql.functions import MYSQL
-from plugbay_scheduled_query.dialects.postgresql.functions import POSTGRESQL
-from plugbay_scheduled_query.dialects.sqlite.functions import SQLITE
+from plugbay_scheduled_query.dialects.duckdb.functions import FUNCTIONS as DUCKDB
+from plugbay_scheduled_query.dialects.mysql.functions import FUNCTIONS as MYSQL
+from plugbay_scheduled_query.dialects.postgresql.functions import FUNCTIONS as POSTGRESQL
+from plugbay_scheduled_query.dialects.sqlite.guard import FUNCTIONS as SQLITE
 
-_PARSERS = {
-    "mssql": "tsql",
-    "cockroachdb": "postgres",
-    "awsathena": "athena",
-}  # where sqlglot has another name
+# where sqlglot has another name
+_PARSERS = {"mssql": "tsql", "cockroachdb": "postgres", "awsathena": "athena"}
 _KNOWN = (SQLITE, POSTGRESQL, MYSQL, DUCKDB)
 
 

@@ -1,4 +1,4 @@
-"""Any other database that SQLAlchemy knows: no proven guard, so only where an admin accepts that."""
+"""Any other database: a fresh connection of SQLAlchemy's for each statement."""
 
 import contextlib
 from typing import Any
@@ -6,16 +6,21 @@ from typing import Any
 from sqlalchemy import URL, Engine, create_engine, inspect
 from sqlalchemy.pool import NullPool
 
-from plugbay_scheduled_query.core.source import SourceError
-from plugbay_scheduled_query.dialects.session import SCHEMA_COLUMN_LIMIT, Answer, Params, Report, Table
+from plugbay_scheduled_query.core.errors import SourceError
+from plugbay_scheduled_query.dialects.contract import (
+    SCHEMA_COLUMN_LIMIT,
+    Params,
+    Report,
+    Rows,
+    Session,
+    Table,
+)
 
 
-class UnguardedSession:
+class UnguardedSession(Session):
     """A fresh connection for each statement, rolled back at its end."""
 
     is_watched = True
-    limits_address_space = True
-    number = 0
 
     def __init__(self, params: Params) -> None:
         self._engine = _engine(params)
@@ -24,12 +29,12 @@ class UnguardedSession:
     def begin(self, timeout_s: float) -> None:
         pass  # nothing is known that would limit it: the end of the runner does
 
-    def execute(self, sql: str) -> Answer:
+    def execute(self, sql: str) -> Rows:
         result = self._connection.exec_driver_sql(sql)
         if not result.returns_rows:
             raise SourceError("the statement returns no rows")
         names = [str(name) for name in result.keys()]  # noqa: SIM118
-        return Answer(names, lambda count: [tuple(row) for row in result.fetchmany(count)])
+        return Rows(names, lambda count: [tuple(row) for row in result.fetchmany(count)])
 
     def cancel(self) -> None:
         # some drivers can, and call it by one of these names
@@ -37,12 +42,6 @@ class UnguardedSession:
         for name in ("cancel", "interrupt"):
             with contextlib.suppress(Exception):
                 getattr(driver, name)()
-
-    def is_timeout(self, error: Exception) -> bool:
-        return False
-
-    def reset(self) -> bool:
-        return False
 
     def close(self) -> None:
         self._connection.rollback()
@@ -75,8 +74,3 @@ def _engine(params: Params) -> Engine:
         given["options"],
     )
     return create_engine(url, poolclass=NullPool)
-
-
-def open_session(params: Params) -> UnguardedSession:
-    """A new session through SQLAlchemy."""
-    return UnguardedSession(params)

@@ -1,38 +1,111 @@
-"""History as JSON text, written row by row from what is stored, without objects in between."""
+"""History over HTTP: pages of it, written row by row from what is stored, and single executions."""
 
 from collections.abc import Callable, Iterator
 from json.encoder import encode_basestring as quoted
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, HTTPException, Query, Response
 
 from plugbay_scheduled_query.core.model import Execution
 from plugbay_scheduled_query.core.paging import BadParameter, paginate, period
 from plugbay_scheduled_query.core.text import format_utc
 from plugbay_scheduled_query.repository.history import HistoryFilter, HistoryRow, HistoryRows
+from plugbay_scheduled_query.web.api.json_text import NO_ROWS, PIECE, execution_pieces, json_stream, to_json
 from plugbay_scheduled_query.web.api.requests import (
     FIRST_PAGE,
-    LARGEST_STORED_ID,
+    NO_EXECUTION,
+    NO_QUERY,
     PREFIX,
     USUAL_LIMIT,
     ExecutionId,
     Limit,
     Page,
     QueryId,
-    answers,
-    bad_query_parameter,
-    no_such_execution,
-    no_such_query,
+    refusals,
+    refused_parameter,
+    storable,
 )
 from plugbay_scheduled_query.web.api.results import CSV, csv_download, json_download
 from plugbay_scheduled_query.web.api.schemas import ExecutionDetails, HistoryPage, ResultAnswer
-from plugbay_scheduled_query.web.api.writing import NO_ROWS, PIECE, execution_pieces, json_stream, to_json
-from plugbay_scheduled_query.web.parts import Parts
+from plugbay_scheduled_query.web.dependencies import Parts, ServiceParts
+
+_DATE = "YYYY-MM-DD (the whole day) or YYYY-MM-DD HH:MM:SS, in UTC."
+
+StatusFilter = Annotated[Literal["all", "success", "failed", "timeout"], Query()]
+DateFrom = Annotated[str | None, Query(description=f"No earlier than this: {_DATE}", examples=["2026-11-01"])]
+DateTo = Annotated[str | None, Query(description=f"No later than this: {_DATE}", examples=["2026-11-30"])]
+
+router = APIRouter(prefix=PREFIX, tags=["History"])
+
+
+@router.get(
+    "/execution-history/{query_id}",
+    summary="History of a query",
+    response_model=HistoryPage,
+    responses=refusals(404),
+)
+def execution_history(
+    parts: ServiceParts,
+    query_id: QueryId,
+    page: Page = FIRST_PAGE,
+    limit: Limit = USUAL_LIMIT,
+    status_filter: StatusFilter = "all",
+    date_from: DateFrom = None,
+    date_to: DateTo = None,
+) -> Response:
+    """Executions, newest first; a page past the end is empty. Long results are sent as they are read."""
+    wanted = _filter(status_filter, date_from, date_to)
+    found = parts.histories.stored_page(storable(query_id, NO_QUERY), wanted, page, limit)
+    if found is None:
+        raise HTTPException(404, NO_QUERY)
+    pagination = paginate(page, limit, found.total).as_json()
+    rest = to_json({"pagination": pagination, "query_info": {"id": query_id, "name": found.query_name}})
+    if any(row.left_out for row in found.rows):
+        return json_stream(page_pieces(found, rest, parts.histories.text))
+    return Response(page_text(found, rest), media_type="application/json")
+
+
+@router.get(
+    "/executions/{execution_id}",
+    summary="One execution",
+    response_model=ExecutionDetails,
+    responses=refusals(404),
+)
+def get_execution(parts: ServiceParts, execution_id: ExecutionId) -> Response:
+    """A history item with its whole result, and the query that it is of."""
+    execution = _existing(parts, execution_id)
+    query_id = execution.scheduled_query_id
+    info = {"id": query_id, "name": parts.definitions.name_of(query_id) or ""}
+    return json_stream(_execution_pieces(execution, info))
+
+
+@router.get(
+    "/executions/{execution_id}/result.csv",
+    summary="The result of one execution as CSV",
+    response_class=Response,
+    responses={**refusals(404), 200: CSV},
+)
+def execution_csv(parts: ServiceParts, execution_id: ExecutionId) -> Response:
+    """The rows with a header line, safe to open in a spreadsheet."""
+    execution = _existing(parts, execution_id)
+    return csv_download(_file_name(execution), execution.result_key, execution.result or NO_ROWS)
+
+
+@router.get(
+    "/executions/{execution_id}/result.json",
+    summary="The result of one execution as JSON",
+    response_model=ResultAnswer,
+    responses=refusals(404),
+)
+def execution_result(parts: ServiceParts, execution_id: ExecutionId) -> Response:
+    """The columns and the rows."""
+    execution = _existing(parts, execution_id)
+    return json_download(_file_name(execution), execution.result_key, execution.result or NO_ROWS)
 
 
 def page_text(page: HistoryRows, rest: str) -> str:
     """The whole answer, when no result in it is long; `rest` is the object of its other fields."""
-    items = [f"{before(row)}{quoted(row.result or NO_ROWS)}{after(row)}" for row in page.rows]
+    items = [f"{_before(row)}{quoted(row.result or NO_ROWS)}{_after(row)}" for row in page.rows]
     return f'{{"data":[{",".join(items)}],{rest[1:]}'
 
 
@@ -40,26 +113,44 @@ def page_pieces(page: HistoryRows, rest: str, text_of: Callable[[int], str | Non
     """The same in pieces: one long result at a time is in memory."""
     yield '{"data":['
     for number, row in enumerate(page.rows):
-        yield f"{',' if number else ''}{before(row)}"
-        yield from quoted_pieces((text_of(row.left_out) if row.left_out else row.result) or NO_ROWS)
-        yield after(row)
+        yield f"{',' if number else ''}{_before(row)}"
+        yield from _quoted_pieces((text_of(row.left_out) if row.left_out else row.result) or NO_ROWS)
+        yield _after(row)
     yield f"],{rest[1:]}"
 
 
-def quoted_pieces(text: str) -> Iterator[str]:
-    """A text as JSON writes it, a piece at a time."""
-    yield '"'
-    for start in range(0, len(text), PIECE):
-        yield quoted(text[start : start + PIECE])[1:-1]
-    yield '"'
+def _filter(status: str, date_from: str | None, date_to: str | None) -> HistoryFilter:
+    try:
+        return HistoryFilter.of(status, period(date_from, date_to))
+    except BadParameter as error:
+        given = {"date_from": date_from, "date_to": date_to}[error.name]
+        raise refused_parameter(error.name, error.message, given) from None
 
 
-def before(row: HistoryRow) -> str:
+def _existing(parts: Parts, execution_id: int) -> Execution:
+    execution = parts.histories.get(storable(execution_id, NO_EXECUTION))
+    if execution is None:
+        raise HTTPException(404, NO_EXECUTION)
+    return execution
+
+
+def _file_name(execution: Execution) -> str:
+    return f"execution-{execution.id}"
+
+
+def _execution_pieces(execution: Execution, info: dict[str, Any]) -> Iterator[str]:
+    item = execution_pieces(execution)
+    yield f'{{"query_info":{to_json(info)},{next(item)[1:]}'
+    yield from item
+
+
+def _before(row: HistoryRow) -> str:
+    """What stands before the result of a history item."""
     executed_at = format_utc(row.executed_at)
     return f'{{"id":{row.id},"executed_at":"{executed_at}","duration_ms":{row.duration_ms},"result":'
 
 
-def after(row: HistoryRow) -> str:
+def _after(row: HistoryRow) -> str:
     return (
         f',"result_key":{row.result_key or "[]"},"status":"{row.status}"'
         f',"error_message":{_or_null(row.error_message)}'
@@ -74,111 +165,9 @@ def _or_null(text: str | None) -> str:
     return "null" if text is None else quoted(text)
 
 
-StatusFilter = Annotated[Literal["all", "success", "failed", "timeout"], Query()]
-_DATE = "YYYY-MM-DD (the whole day) or YYYY-MM-DD HH:MM:SS, in UTC."
-DateFrom = Annotated[str | None, Query(description=f"No earlier than this: {_DATE}", examples=["2026-11-01"])]
-DateTo = Annotated[str | None, Query(description=f"No later than this: {_DATE}", examples=["2026-11-30"])]
-
-
-def history_router(parts: Callable[[], Parts]) -> APIRouter:
-    """The specified endpoint."""
-    router = APIRouter(prefix=PREFIX, tags=["History"])
-
-    @router.get(
-        "/execution-history/{query_id}",
-        summary="History of a query",
-        response_model=HistoryPage,
-        responses=answers(404),
-    )
-    def execution_history(
-        query_id: QueryId,
-        page: Page = FIRST_PAGE,
-        limit: Limit = USUAL_LIMIT,
-        status_filter: StatusFilter = "all",
-        date_from: DateFrom = None,
-        date_to: DateTo = None,
-    ) -> Response:
-        """Executions, newest first; a page past the end is empty. Long results are sent as they are read."""
-        wanted = _filter(status_filter, date_from, date_to)
-        is_storable = query_id <= LARGEST_STORED_ID
-        found = parts().histories.stored_page(query_id, wanted, page, limit) if is_storable else None
-        if found is None:
-            raise no_such_query()
-        rest = to_json(
-            {
-                "pagination": paginate(page, limit, found.total).as_json(),
-                "query_info": {"id": query_id, "name": found.query_name},
-            }
-        )
-        if any(row.left_out for row in found.rows):
-            return json_stream(page_pieces(found, rest, parts().histories.text))
-        return Response(page_text(found, rest), media_type="application/json")
-
-    return router
-
-
-def _filter(status: str, date_from: str | None, date_to: str | None) -> HistoryFilter:
-    try:
-        return HistoryFilter.of(status, period(date_from, date_to))
-    except BadParameter as error:
-        given = {"date_from": date_from, "date_to": date_to}[error.name]
-        raise bad_query_parameter(error.name, error.message, given) from None
-
-
-def executions_router(parts: Callable[[], Parts]) -> APIRouter:
-    """A history item by its id, and its result to take away."""
-    router = APIRouter(prefix=PREFIX, tags=["History"])
-
-    @router.get(
-        "/executions/{execution_id}",
-        summary="One execution",
-        response_model=ExecutionDetails,
-        responses=answers(404),
-    )
-    def get_execution(execution_id: ExecutionId) -> Response:
-        """A history item with its whole result, and the query that it is of."""
-        execution = _existing(parts(), execution_id)
-        query_id = execution.scheduled_query_id
-        info = {"id": query_id, "name": parts().definitions.name_of(query_id) or ""}
-        return json_stream(_pieces(execution, info))
-
-    @router.get(
-        "/executions/{execution_id}/result.csv",
-        summary="The result of one execution as CSV",
-        response_class=Response,
-        responses={**answers(404), 200: CSV},
-    )
-    def execution_csv(execution_id: ExecutionId) -> Response:
-        """The rows with a header line, safe to open in a spreadsheet."""
-        execution = _existing(parts(), execution_id)
-        return csv_download(_name(execution), execution.result_key, execution.result or NO_ROWS)
-
-    @router.get(
-        "/executions/{execution_id}/result.json",
-        summary="The result of one execution as JSON",
-        response_model=ResultAnswer,
-        responses=answers(404),
-    )
-    def execution_result(execution_id: ExecutionId) -> Response:
-        """The columns and the rows."""
-        execution = _existing(parts(), execution_id)
-        return json_download(_name(execution), execution.result_key, execution.result or NO_ROWS)
-
-    return router
-
-
-def _pieces(execution: Execution, info: dict[str, Any]) -> Iterator[str]:
-    item = execution_pieces(execution)
-    yield f'{{"query_info":{to_json(info)},{next(item)[1:]}'
-    yield from item
-
-
-def _existing(parts: Parts, execution_id: int) -> Execution:
-    execution = parts.histories.get(execution_id) if execution_id <= LARGEST_STORED_ID else None
-    if execution is None:
-        raise no_such_execution()
-    return execution
-
-
-def _name(execution: Execution) -> str:
-    return f"execution-{execution.id}"
+def _quoted_pieces(text: str) -> Iterator[str]:
+    """A text as JSON writes it, a piece at a time."""
+    yield '"'
+    for start in range(0, len(text), PIECE):
+        yield quoted(text[start : start + PIECE])[1:-1]
+    yield '"'

@@ -1,11 +1,12 @@
-"""Definitions over HTTP."""
+"""Queries over HTTP: list, read, create, edit and delete them; and tools for their authors."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Response
 from fastapi import Query as QueryParameter
 from plugbay import CurrentUser
+from plugbay.web import PLAIN
 from pydantic import Field
 
 from plugbay_scheduled_query.core.draft import Refused
@@ -15,9 +16,17 @@ from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone, pars
 from plugbay_scheduled_query.core.text import format_utc
 from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
 from plugbay_scheduled_query.repository.definitions import Listing, VersionConflict
+from plugbay_scheduled_query.web.api.json_text import (
+    NO_ROWS,
+    json_response,
+    json_stream,
+    object_pieces,
+    query_json,
+    query_pieces,
+)
 from plugbay_scheduled_query.web.api.requests import (
     FIRST_PAGE,
-    LARGEST_STORED_ID,
+    NO_QUERY,
     PREFIX,
     USUAL_LIMIT,
     JsonBody,
@@ -25,15 +34,13 @@ from plugbay_scheduled_query.web.api.requests import (
     Page,
     QueryId,
     Search,
-    SlowCalls,
-    answers,
-    bad_query_parameter,
     conflict,
     documented_as,
-    no_such_query,
-    plain,
     problem,
-    refused,
+    refusals,
+    refused_body,
+    refused_parameter,
+    storable,
 )
 from plugbay_scheduled_query.web.api.schemas import (
     CronAnswer,
@@ -45,99 +52,130 @@ from plugbay_scheduled_query.web.api.schemas import (
     TryAnswer,
     TryRequest,
 )
-from plugbay_scheduled_query.web.api.writing import (
-    NO_ROWS,
-    json_response,
-    json_stream,
-    object_pieces,
-    query_json,
-    query_pieces,
-)
-from plugbay_scheduled_query.web.parts import Parts
+from plugbay_scheduled_query.web.dependencies import Parts, ServiceParts, SlowCalls
+
+USUAL_COUNT = 5  # of a schedule's next times
 
 NewQueryBody = Annotated[JsonBody, documented_as(NewQuery)]
 QueryEditBody = Annotated[JsonBody, documented_as(QueryEdit)]
+TryBody = Annotated[JsonBody, documented_as(TryRequest)]
+Expression = Annotated[
+    str, QueryParameter(description="Five fields, or @daily and the like.", examples=["*/5 * * * *"])
+]
+Timezone = Annotated[str | None, QueryParameter(description="A name such as Europe/Berlin.")]
+Count = Annotated[int, Field(ge=1, le=100), PLAIN, QueryParameter(description="How many times to tell.")]
+
+router = APIRouter(prefix=PREFIX, tags=["Queries"])
+tools = APIRouter(prefix=PREFIX, tags=["Tools"])
+trials = SlowCalls("trials")
 
 
-def queries_router(parts: Callable[[], Parts]) -> APIRouter:
-    """List, read, create, edit and delete queries."""
-    router = APIRouter(prefix=PREFIX, tags=["Queries"])
+@router.get("/scheduled-queries", summary="List queries", response_model=QueryPage, responses=refusals())
+def list_queries(
+    parts: ServiceParts, page: Page = FIRST_PAGE, limit: Limit = USUAL_LIMIT, search: Search = ""
+) -> Response:
+    """All queries by name, without their results."""
+    offset = min((page - 1) * limit, MAX_ID)
+    found, total = parts.definitions.page(Listing(search=search), offset, limit)
+    pagination = paginate(page, limit, total).as_json()
+    return json_response({"data": [query_json(query) for query in found], "pagination": pagination})
 
-    @router.get("/scheduled-queries", summary="List queries", response_model=QueryPage, responses=answers())
-    def list_queries(page: Page = FIRST_PAGE, limit: Limit = USUAL_LIMIT, search: Search = "") -> Response:
-        """All queries by name, without their results."""
-        offset = min((page - 1) * limit, MAX_ID)
-        found, total = parts().definitions.page(Listing(search=search), offset, limit)
-        pagination = paginate(page, limit, total).as_json()
-        return json_response({"data": [query_json(query) for query in found], "pagination": pagination})
 
-    @router.post(
-        "/scheduled-queries",
-        status_code=201,
-        summary="Create a query",
-        response_model=SavedQuery,
-        responses=answers(),
+@router.post(
+    "/scheduled-queries",
+    status_code=201,
+    summary="Create a query",
+    response_model=SavedQuery,
+    responses=refusals(),
+)
+def create_query(parts: ServiceParts, body: NewQueryBody, user: CurrentUser) -> Response:
+    """Checks the whole definition, its SQL included; a bad field is 422 with a sentence."""
+    return _saved(parts, parts.editing.create(body, user.name), body, 201)
+
+
+@router.get(
+    "/scheduled-queries/{query_id}",
+    summary="Get a query",
+    response_model=QueryDetails,
+    responses=refusals(404),
+)
+def get_query(parts: ServiceParts, query_id: QueryId) -> Response:
+    """The definition, how its last execution went, and the latest result."""
+    return json_stream(query_pieces(existing_query(parts, query_id)))
+
+
+@router.patch(
+    "/scheduled-queries/{query_id}",
+    summary="Edit a query",
+    response_model=SavedQuery,
+    responses=refusals(404, 409),
+)
+def edit_query(parts: ServiceParts, query_id: QueryId, body: QueryEditBody, user: CurrentUser) -> Response:
+    """Changes the fields that are sent; unknown and read-only ones are ignored.
+
+    Null resets `timeout`, `timezone` and `monitor_metric_config`. With a `version` that is not the newest
+    the answer is 409.
+    """
+    version = _version_in(body)
+    try:
+        saved = parts.editing.edit(storable(query_id, NO_QUERY), body, user.name, version)
+    except UnknownQuery:
+        raise HTTPException(404, NO_QUERY) from None
+    except VersionConflict as error:
+        raise conflict(f"{error}: read it again and edit that") from None
+    return _saved(parts, saved, body, 200)
+
+
+@router.delete(
+    "/scheduled-queries/{query_id}", status_code=204, summary="Delete a query", responses=refusals(404)
+)
+def delete_query(parts: ServiceParts, query_id: QueryId, user: CurrentUser) -> Response:
+    """The query is gone at once, with its schedule, history and gauge; a run of it is stopped."""
+    try:
+        parts.editing.delete(storable(query_id, NO_QUERY), user.name)
+    except UnknownQuery:
+        raise HTTPException(404, NO_QUERY) from None
+    return Response(status_code=204)
+
+
+@tools.get("/cron", summary="Explain a schedule", response_model=CronAnswer, responses=refusals())
+def explain_cron(
+    parts: ServiceParts, expression: Expression, timezone: Timezone = None, count: Count = USUAL_COUNT
+) -> Response:
+    """The schedule in words, and its next times."""
+    name = timezone or parts.settings().timezone
+    try:
+        schedule, place = parse(expression), zone(name)
+        times = schedule.next_times(parts.clock.now(), place, count)
+    except BadCron as error:
+        raise refused_parameter("expression", f"is not valid: {error}", expression) from None
+    except UnknownTimezone as error:
+        raise refused_parameter("timezone", f"is not valid: {error}", timezone) from None
+    return json_response(
+        {
+            "expression": schedule.expression,
+            "timezone": name,
+            "words": parts.describe_cron(schedule.expression),
+            "next_times": [format_utc(moment) for moment in times],
+        }
     )
-    def create_query(body: NewQueryBody, user: CurrentUser) -> Response:
-        """Checks the whole definition, its SQL included; a bad field is 422 with a sentence."""
-        return _saved(parts(), parts().editing.create(body, user.name), body, 201)
-
-    @router.get(
-        "/scheduled-queries/{query_id}",
-        summary="Get a query",
-        response_model=QueryDetails,
-        responses=answers(404),
-    )
-    def get_query(query_id: QueryId) -> Response:
-        """The definition, how its last execution went, and the latest result."""
-        return json_stream(query_pieces(_existing(parts(), query_id)))
-
-    @router.patch(
-        "/scheduled-queries/{query_id}",
-        summary="Edit a query",
-        response_model=SavedQuery,
-        responses=answers(404, 409),
-    )
-    def edit_query(query_id: QueryId, body: QueryEditBody, user: CurrentUser) -> Response:
-        """Changes the fields that are sent; unknown and read-only ones are ignored.
-
-        Null resets `timeout`, `timezone` and `monitor_metric_config`. With a `version` that is not the newest
-        the answer is 409.
-        """
-        version = _version_in(body)
-        try:
-            saved = parts().editing.edit(_storable(query_id), body, user.name, version)
-        except UnknownQuery:
-            raise no_such_query() from None
-        except VersionConflict as error:
-            raise conflict(f"{error}: read it again and edit that") from None
-        return _saved(parts(), saved, body, 200)
-
-    @router.delete(
-        "/scheduled-queries/{query_id}", status_code=204, summary="Delete a query", responses=answers(404)
-    )
-    def delete_query(query_id: QueryId, user: CurrentUser) -> Response:
-        """The query is gone at once, with its schedule, history and gauge; a run of it is stopped."""
-        try:
-            parts().editing.delete(_storable(query_id), user.name)
-        except UnknownQuery:
-            raise no_such_query() from None
-        return Response(status_code=204)
-
-    return router
 
 
-def _existing(parts: Parts, query_id: int) -> Query:
-    query = parts.definitions.get(_storable(query_id), with_result=True)
+@tools.post("/try", summary="Try a query", response_model=TryAnswer, responses=refusals())
+async def try_query(parts: ServiceParts, body: TryBody) -> Response:
+    """Runs it once with the same guard and limits as an execution; nothing is stored."""
+    outcome = await trials.run(parts.trying.run, body)
+    if isinstance(outcome, Refused):
+        raise refused_body(outcome, body)
+    return json_stream(_outcome_pieces(outcome))
+
+
+def existing_query(parts: Parts, query_id: int) -> Query:
+    """The query with its latest result, or 404."""
+    query = parts.definitions.get(storable(query_id, NO_QUERY), with_result=True)
     if query is None:
-        raise no_such_query()
+        raise HTTPException(404, NO_QUERY)
     return query
-
-
-def _storable(query_id: int) -> int:
-    if query_id > LARGEST_STORED_ID:
-        raise no_such_query()
-    return query_id
 
 
 def _version_in(body: Mapping[str, Any]) -> int | None:
@@ -149,61 +187,14 @@ def _version_in(body: Mapping[str, Any]) -> int | None:
 
 def _saved(parts: Parts, saved: Saved | Refused, body: Mapping[str, Any], status_code: int) -> Response:
     if isinstance(saved, Refused):
-        raise refused(saved, body)
+        raise refused_body(saved, body)
     warnings = parts.editing.warnings(saved)
-    response = json_stream(query_pieces(_existing(parts, saved.query.id), warnings=warnings))
+    response = json_stream(query_pieces(existing_query(parts, saved.query.id), warnings=warnings))
     response.status_code = status_code
     return response
 
 
-TryBody = Annotated[JsonBody, documented_as(TryRequest)]
-Expression = Annotated[
-    str, QueryParameter(description="Five fields, or @daily and the like.", examples=["*/5 * * * *"])
-]
-Timezone = Annotated[str | None, QueryParameter(description="A name such as Europe/Berlin.")]
-Count = Annotated[int, Field(ge=1, le=100), plain, QueryParameter(description="How many times to tell.")]
-USUAL_COUNT = 5
-
-
-def tools_router(parts: Callable[[], Parts]) -> APIRouter:
-    """Explain a schedule, try a query."""
-    router = APIRouter(prefix=PREFIX, tags=["Tools"])
-    slow = SlowCalls()
-
-    @router.get("/cron", summary="Explain a schedule", response_model=CronAnswer, responses=answers())
-    def explain_cron(
-        expression: Expression, timezone: Timezone = None, count: Count = USUAL_COUNT
-    ) -> Response:
-        """The schedule in words, and its next times."""
-        name = timezone or parts().settings().timezone
-        try:
-            schedule, place = parse(expression), zone(name)
-            times = schedule.next_times(parts().clock.now(), place, count)
-        except BadCron as error:
-            raise bad_query_parameter("expression", f"is not valid: {error}", expression) from None
-        except UnknownTimezone as error:
-            raise bad_query_parameter("timezone", f"is not valid: {error}", timezone) from None
-        return json_response(
-            {
-                "expression": schedule.expression,
-                "timezone": name,
-                "words": parts().describe_cron(schedule.expression),
-                "next_times": [format_utc(moment) for moment in times],
-            }
-        )
-
-    @router.post("/try", summary="Try a query", response_model=TryAnswer, responses=answers())
-    async def try_query(body: TryBody) -> Response:
-        """Runs it once with the same guard and limits as an execution; nothing is stored."""
-        outcome = await slow.run(parts().trying.run, body)
-        if isinstance(outcome, Refused):
-            raise refused(outcome, body)
-        return json_stream(_try_pieces(outcome))
-
-    return router
-
-
-def _try_pieces(outcome: Outcome) -> Iterator[str]:
+def _outcome_pieces(outcome: Outcome) -> Iterator[str]:
     status = outcome.status if outcome.status in ("success", "timeout") else "failed"
     after = {
         "result_key": outcome.columns,

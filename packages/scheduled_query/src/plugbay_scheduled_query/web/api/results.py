@@ -1,7 +1,7 @@
 """A result as a file: sent row by row, named after its query."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -10,15 +10,10 @@ from fastapi.responses import StreamingResponse
 
 from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.core.results import csv_chunks, json_chunks
-from plugbay_scheduled_query.web.api.requests import (
-    LARGEST_STORED_ID,
-    PREFIX,
-    QueryId,
-    answers,
-    no_such_query,
-)
+from plugbay_scheduled_query.web.api.queries import existing_query
+from plugbay_scheduled_query.web.api.requests import PREFIX, QueryId, refusals
 from plugbay_scheduled_query.web.api.schemas import ResultAnswer
-from plugbay_scheduled_query.web.parts import Parts
+from plugbay_scheduled_query.web.dependencies import Parts, ServiceParts
 
 CSV: dict[str, Any] = {
     "content": {"text/csv": {"schema": {"type": "string"}, "example": "region,n\r\neu,1204\r\n"}}
@@ -26,6 +21,32 @@ CSV: dict[str, Any] = {
 LONGEST_NAME = 100  # characters of a file name
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+router = APIRouter(prefix=PREFIX, tags=["Results"])
+
+
+@router.get(
+    "/results/{query_id}.csv",
+    summary="Latest result as CSV",
+    response_class=Response,
+    responses={**refusals(404), 200: CSV},
+)
+def result_csv(parts: ServiceParts, query_id: QueryId) -> Response:
+    """The rows with a header line, safe to open in a spreadsheet."""
+    query, text = _with_result(parts, query_id)
+    return csv_download(query.name, query.last_result_key, text)
+
+
+@router.get(
+    "/results/{query_id}.json",
+    summary="Latest result as JSON",
+    response_model=ResultAnswer,
+    responses=refusals(404),
+)
+def result_json(parts: ServiceParts, query_id: QueryId) -> Response:
+    """The columns and the rows; columns of one name survive."""
+    query, text = _with_result(parts, query_id)
+    return json_download(query.name, query.last_result_key, text)
 
 
 def csv_download(name: str, columns: Sequence[str], text: str) -> Response:
@@ -49,40 +70,8 @@ def disposition(name: str, extension: str) -> str:
     return f"attachment; filename=\"{plain}.{extension}\"; filename*=UTF-8''{true}.{extension}"
 
 
-def results_router(parts: Callable[[], Parts]) -> APIRouter:
-    """The last successful result as CSV and as JSON."""
-    router = APIRouter(prefix=PREFIX, tags=["Results"])
-
-    @router.get(
-        "/results/{query_id}.csv",
-        summary="Latest result as CSV",
-        response_class=Response,
-        responses={**answers(404), 200: CSV},
-    )
-    def result_csv(query_id: QueryId) -> Response:
-        """The rows with a header line, safe to open in a spreadsheet."""
-        query, text = _with_result(parts(), query_id)
-        return csv_download(query.name, query.last_result_key, text)
-
-    @router.get(
-        "/results/{query_id}.json",
-        summary="Latest result as JSON",
-        response_model=ResultAnswer,
-        responses=answers(404),
-    )
-    def result_json(query_id: QueryId) -> Response:
-        """The columns and the rows; columns of one name survive."""
-        query, text = _with_result(parts(), query_id)
-        return json_download(query.name, query.last_result_key, text)
-
-    return router
-
-
 def _with_result(parts: Parts, query_id: int) -> tuple[Query, str]:
-    is_storable = query_id <= LARGEST_STORED_ID
-    query = parts.definitions.get(query_id, with_result=True) if is_storable else None
-    if query is None:
-        raise no_such_query()
+    query = existing_query(parts, query_id)
     if query.last_result is None:
         raise HTTPException(404, "This query has no result yet.")
     return query, query.last_result

@@ -1,83 +1,85 @@
 """Run Now and Cancel over HTTP."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from plugbay import CurrentUser, FlashMessage, flash, refuse_cross_site_get, require_role
+from plugbay.web import PLAIN, url_below_root
 from pydantic import Field
 
 from plugbay_scheduled_query.runs.service import Ran
+from plugbay_scheduled_query.web.api.json_text import execution_pieces, json_response, json_stream, to_json
 from plugbay_scheduled_query.web.api.requests import (
-    LARGEST_STORED_ID,
+    NO_QUERY,
     PREFIX,
     QueryId,
-    answers,
     conflict,
-    no_such_query,
-    plain,
+    refusals,
+    storable,
 )
 from plugbay_scheduled_query.web.api.schemas import CancelAnswer, RunAnswer
-from plugbay_scheduled_query.web.api.writing import execution_pieces, json_response, json_stream, to_json
-from plugbay_scheduled_query.web.parts import Parts
+from plugbay_scheduled_query.web.dependencies import Parts, ServiceParts
 
 LIST = "/scheduled_query/"
 USUAL_WAIT_S = 10
 LONGEST_WAIT_S = 60
 
 Wait = Annotated[
-    int, Field(ge=0, le=LONGEST_WAIT_S), plain, Query(description="Seconds to wait for the end of the run.")
+    int, Field(ge=0, le=LONGEST_WAIT_S), PLAIN, Query(description="Seconds to wait for the end of the run.")
 ]
 
-
-def runs_router(parts: Callable[[], Parts]) -> APIRouter:
-    """Both Run Now endpoints, and Cancel."""
-    router = APIRouter(prefix=PREFIX, tags=["Runs"])
-
-    @router.get(
-        "/run-now/{query_id}",
-        status_code=303,
-        summary="Run a query now, from a link",
-        response_class=Response,
-        responses={**answers(404), 303: {"description": "To the list of scheduled queries."}},
-        dependencies=[require_role("editor"), Depends(refuse_cross_site_get)],
-    )
-    async def run_now_by_link(query_id: QueryId, user: CurrentUser, request: Request) -> Response:
-        """Waits up to ten seconds, then goes to the list of queries, which says what happened.
-
-        A browser's request is refused when it comes from another site or is a prefetch.
-        """
-        ran = await _run(parts(), query_id, user.name, USUAL_WAIT_S)
-        flash(request, told(ran))
-        return RedirectResponse(request.scope.get("root_path", "").rstrip("/") + LIST, 303)
-
-    @router.post(
-        "/run-now/{query_id}", summary="Run a query now", response_model=RunAnswer, responses=answers(404)
-    )
-    async def run_now(query_id: QueryId, user: CurrentUser, wait: Wait = USUAL_WAIT_S) -> Response:
-        """Ignores the schedule; joins the current run if there is one. Past `wait` it is `running`."""
-        return json_stream(_pieces(await _run(parts(), query_id, user.name, wait)))
-
-    @router.post(
-        "/cancel/{query_id}",
-        status_code=202,
-        summary="Cancel the run of a query",
-        response_model=CancelAnswer,
-        responses=answers(404, 409),
-    )
-    def cancel(query_id: QueryId, user: CurrentUser) -> Response:
-        """Stops it in its database; 409 when nothing runs. It is recorded as failed, with your name."""
-        if query_id > LARGEST_STORED_ID or parts().definitions.name_of(query_id) is None:
-            raise no_such_query()
-        if not parts().service.cancel(query_id, user.name):
-            raise conflict("This query is not running.")
-        return json_response({"status": "cancelling"}, 202)
-
-    return router
+router = APIRouter(prefix=PREFIX, tags=["Runs"])
 
 
-def told(ran: Ran) -> FlashMessage:
+@router.get(
+    "/run-now/{query_id}",
+    status_code=303,
+    summary="Run a query now, from a link",
+    response_class=Response,
+    responses={**refusals(404), 303: {"description": "To the list of scheduled queries."}},
+    dependencies=[require_role("editor"), Depends(refuse_cross_site_get)],
+)
+async def run_now_by_link(
+    parts: ServiceParts, query_id: QueryId, user: CurrentUser, request: Request
+) -> Response:
+    """Waits up to ten seconds, then goes to the list of queries, which says what happened.
+
+    A browser's request is refused when it comes from another site or is a prefetch.
+    """
+    ran = await _run(parts, query_id, user.name, USUAL_WAIT_S)
+    flash(request, run_message(ran))
+    return RedirectResponse(url_below_root(request, LIST), 303)
+
+
+@router.post(
+    "/run-now/{query_id}", summary="Run a query now", response_model=RunAnswer, responses=refusals(404)
+)
+async def run_now(
+    parts: ServiceParts, query_id: QueryId, user: CurrentUser, wait: Wait = USUAL_WAIT_S
+) -> Response:
+    """Ignores the schedule; joins the current run if there is one. Past `wait` it is `running`."""
+    return json_stream(_run_pieces(await _run(parts, query_id, user.name, wait)))
+
+
+@router.post(
+    "/cancel/{query_id}",
+    status_code=202,
+    summary="Cancel the run of a query",
+    response_model=CancelAnswer,
+    responses=refusals(404, 409),
+)
+def cancel(parts: ServiceParts, query_id: QueryId, user: CurrentUser) -> Response:
+    """Stops it in its database; 409 when nothing runs. It is recorded as failed, with your name."""
+    if parts.definitions.name_of(storable(query_id, NO_QUERY)) is None:
+        raise HTTPException(404, NO_QUERY)
+    if not parts.service.cancel(query_id, user.name):
+        raise conflict("This query is not running.")
+    return json_response({"status": "cancelling"}, 202)
+
+
+def run_message(ran: Ran) -> FlashMessage:
     """What happened, for the person who asked."""
     name, execution = f"“{ran.query.name}”", ran.execution
     if ran.status == "running":
@@ -91,14 +93,13 @@ def told(ran: Ran) -> FlashMessage:
 
 
 async def _run(parts: Parts, query_id: int, by: str, wait_s: int) -> Ran:
-    is_storable = query_id <= LARGEST_STORED_ID
-    ran = await parts.service.run_now(query_id, by, wait_s) if is_storable else None
+    ran = await parts.service.run_now(storable(query_id, NO_QUERY), by, wait_s)
     if ran is None:
-        raise no_such_query()
+        raise HTTPException(404, NO_QUERY)
     return ran
 
 
-def _pieces(ran: Ran) -> Iterator[str]:
+def _run_pieces(ran: Ran) -> Iterator[str]:
     yield f'{{"status":{to_json(ran.status)},"execution":'
     yield from execution_pieces(ran.execution) if ran.execution else ["null"]
     yield "}"

@@ -1,29 +1,29 @@
 """Data sources over HTTP: everybody may know their names, admins see where they are."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, HTTPException, Query, Response
 from plugbay import CurrentUser, require_role
 
+from plugbay_scheduled_query.catalogue import Schema, SourceView
 from plugbay_scheduled_query.catalogue.editing import SavedSource, SourceLocked, Tested, UnknownSource
-from plugbay_scheduled_query.catalogue.sources import Schema, SourceView
 from plugbay_scheduled_query.core.capacity import Capacity
 from plugbay_scheduled_query.core.draft import Refused
+from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.text import format_utc
 from plugbay_scheduled_query.repository.sources import SourceInUse
-from plugbay_scheduled_query.runs.executing import SourceProblem
+from plugbay_scheduled_query.web.api.json_text import json_response
 from plugbay_scheduled_query.web.api.requests import (
-    LARGEST_STORED_ID,
+    NO_SOURCE,
     PREFIX,
     JsonBody,
-    SlowCalls,
     SourceId,
-    answers,
     conflict,
     documented_as,
-    no_such_source,
-    refused,
+    refusals,
+    refused_body,
+    storable,
 )
 from plugbay_scheduled_query.web.api.schemas import (
     NewSource,
@@ -34,135 +34,136 @@ from plugbay_scheduled_query.web.api.schemas import (
     SourceList,
     TestAnswer,
 )
-from plugbay_scheduled_query.web.api.writing import json_response
-from plugbay_scheduled_query.web.parts import Parts
+from plugbay_scheduled_query.web.dependencies import Parts, ServiceParts, SlowCalls
+
+ADMIN = [require_role("admin")]
+EDITOR = [require_role("editor")]
 
 NewSourceBody = Annotated[JsonBody, documented_as(NewSource)]
 SourceEditBody = Annotated[JsonBody, documented_as(SourceEdit)]
 Refresh = Annotated[bool, Query(description="Read the tables anew.")]
 
-ADMIN = [require_role("admin")]
+router = APIRouter(prefix=PREFIX, tags=["Data sources"])
+connections = SlowCalls("connections")
 
 
-def sources_router(parts: Callable[[], Parts]) -> APIRouter:
-    """List, add, edit, delete, test and look into data sources."""
-    router = APIRouter(prefix=PREFIX, tags=["Data sources"])
-    slow = SlowCalls()
+@router.get(
+    "/data-sources",
+    summary="List data sources",
+    response_model=SourceList,
+    response_model_exclude_unset=True,
+    responses=refusals(),
+)
+def list_sources(parts: ServiceParts, user: CurrentUser) -> Response:
+    """By name, each with how full it is; where it is, with its password masked, only admins see."""
+    capacity = parts.capacities.measured()
+    views = parts.catalogue.views()
+    data = [source_json(view, capacity.get(view.stored.name), user.has_role("admin")) for view in views]
+    return json_response({"data": data})
 
-    @router.get(
-        "/data-sources",
-        summary="List data sources",
-        response_model=SourceList,
-        response_model_exclude_unset=True,
-        responses=answers(),
-    )
-    def list_sources(user: CurrentUser) -> Response:
-        """By name, each with how full it is; where it is, with its password masked, only admins see."""
-        capacity = parts().capacities.measured()
-        views = parts().catalogue.views()
-        data = [source_json(view, capacity.get(view.stored.name), user.has_role("admin")) for view in views]
-        return json_response({"data": data})
 
-    @router.post(
-        "/data-sources",
-        status_code=201,
-        summary="Add a data source",
-        response_model=SavedSourceAnswer,
-        responses=answers(),
-        dependencies=ADMIN,
-    )
-    async def add_source(body: NewSourceBody) -> Response:
-        """Connects and says in `warnings` what the account can do beyond reading, and how to change that.
+@router.post(
+    "/data-sources",
+    status_code=201,
+    summary="Add a data source",
+    response_model=SavedSourceAnswer,
+    responses=refusals(),
+    dependencies=ADMIN,
+)
+async def add_source(parts: ServiceParts, body: NewSourceBody) -> Response:
+    """Connects and says in `warnings` what the account can do beyond reading, and how to change that.
 
-        A source that cannot be reached now is added, with a warning; Plugbay's own store is refused.
-        """
-        saved = await slow.run(parts().source_editing.add, body)
-        return await slow.run(_saved, parts(), saved, body, 201)
+    A source that cannot be reached now is added, with a warning; Plugbay's own store is refused.
+    """
+    saved = await connections.run(parts.source_editing.add, body)
+    return await connections.run(_saved, parts, saved, body, 201)
 
-    @router.get(
-        "/data-sources/{source_id}",
-        summary="Get a data source",
-        response_model=SourceAnswer,
-        responses=answers(404),
-    )
-    def get_source(source_id: SourceId, user: CurrentUser) -> Response:
-        """One data source."""
-        view = parts().catalogue.view(_storable(source_id))
-        if view is None:
-            raise no_such_source()
-        capacity = parts().capacities.measured().get(view.stored.name)
-        return json_response(source_json(view, capacity, user.has_role("admin")))
 
-    @router.patch(
-        "/data-sources/{source_id}",
-        summary="Edit a data source",
-        response_model=SavedSourceAnswer,
-        responses=answers(404, 409),
-        dependencies=ADMIN,
-    )
-    async def edit_source(source_id: SourceId, body: SourceEditBody) -> Response:
-        """Changes the fields that are sent; a masked URL sent back keeps the stored password."""
-        try:
-            saved = await slow.run(parts().source_editing.edit, _storable(source_id), body)
-        except UnknownSource:
-            raise no_such_source() from None
-        except SourceLocked as error:
-            raise conflict(f"This data source is locked: {error}.") from None
-        return await slow.run(_saved, parts(), saved, body, 200)
+@router.get(
+    "/data-sources/{source_id}",
+    summary="Get a data source",
+    response_model=SourceAnswer,
+    responses=refusals(404),
+)
+def get_source(parts: ServiceParts, source_id: SourceId, user: CurrentUser) -> Response:
+    """One data source."""
+    view = parts.catalogue.view(storable(source_id, NO_SOURCE))
+    if view is None:
+        raise HTTPException(404, NO_SOURCE)
+    capacity = parts.capacities.measured().get(view.stored.name)
+    return json_response(source_json(view, capacity, user.has_role("admin")))
 
-    @router.delete(
-        "/data-sources/{source_id}",
-        status_code=204,
-        summary="Delete a data source",
-        responses=answers(404, 409),
-        dependencies=ADMIN,
-    )
-    def delete_source(source_id: SourceId) -> Response:
-        """409 while queries use it; the text names them."""
-        try:
-            parts().source_editing.delete(_storable(source_id))
-        except UnknownSource:
-            raise no_such_source() from None
-        except SourceLocked as error:
-            raise conflict(f"This data source is locked: {error}.") from None
-        except SourceInUse as error:
-            raise conflict(f"This data source cannot be deleted: {error}.") from None
-        return Response(status_code=204)
 
-    @router.post(
-        "/data-sources/{source_id}/test",
-        summary="Test a data source",
-        response_model=TestAnswer,
-        responses=answers(404),
-        dependencies=ADMIN,
-    )
-    async def test_source(source_id: SourceId) -> Response:
-        """Connects and says what the account can do."""
-        try:
-            return json_response(
-                _tested_json(await slow.run(parts().source_editing.test, _storable(source_id)))
-            )
-        except UnknownSource:
-            raise no_such_source() from None
+@router.patch(
+    "/data-sources/{source_id}",
+    summary="Edit a data source",
+    response_model=SavedSourceAnswer,
+    responses=refusals(404, 409),
+    dependencies=ADMIN,
+)
+async def edit_source(parts: ServiceParts, source_id: SourceId, body: SourceEditBody) -> Response:
+    """Changes the fields that are sent; a masked URL sent back keeps the stored password."""
+    try:
+        saved = await connections.run(parts.source_editing.edit, storable(source_id, NO_SOURCE), body)
+    except UnknownSource:
+        raise HTTPException(404, NO_SOURCE) from None
+    except SourceLocked as error:
+        raise conflict(f"This data source is locked: {error}.") from None
+    return await connections.run(_saved, parts, saved, body, 200)
 
-    @router.get(
-        "/data-sources/{source_id}/schema",
-        summary="Tables and columns",
-        response_model=SchemaAnswer,
-        responses=answers(404, 409),
-        dependencies=[require_role("editor")],
-    )
-    async def get_schema(source_id: SourceId, refresh: Refresh = False) -> Response:
-        """What a query can ask for; remembered for ten minutes. 409 when the source cannot be reached."""
-        if await slow.run(parts().sources.get, _storable(source_id)) is None:
-            raise no_such_source()
-        try:
-            schema = await slow.run(parts().catalogue.schema, source_id, refresh)
-        except SourceProblem as error:
-            raise conflict(f"Its tables cannot be read: {error}") from None
-        return json_response(_schema_json(schema))
 
-    return router
+@router.delete(
+    "/data-sources/{source_id}",
+    status_code=204,
+    summary="Delete a data source",
+    responses=refusals(404, 409),
+    dependencies=ADMIN,
+)
+def delete_source(parts: ServiceParts, source_id: SourceId) -> Response:
+    """409 while queries use it; the text names them."""
+    try:
+        parts.source_editing.delete(storable(source_id, NO_SOURCE))
+    except UnknownSource:
+        raise HTTPException(404, NO_SOURCE) from None
+    except SourceLocked as error:
+        raise conflict(f"This data source is locked: {error}.") from None
+    except SourceInUse as error:
+        raise conflict(f"This data source cannot be deleted: {error}.") from None
+    return Response(status_code=204)
+
+
+@router.post(
+    "/data-sources/{source_id}/test",
+    summary="Test a data source",
+    response_model=TestAnswer,
+    responses=refusals(404),
+    dependencies=ADMIN,
+)
+async def test_source(parts: ServiceParts, source_id: SourceId) -> Response:
+    """Connects and says what the account can do."""
+    try:
+        tested = await connections.run(parts.source_editing.test, storable(source_id, NO_SOURCE))
+    except UnknownSource:
+        raise HTTPException(404, NO_SOURCE) from None
+    return json_response(_tested_json(tested))
+
+
+@router.get(
+    "/data-sources/{source_id}/schema",
+    summary="Tables and columns",
+    response_model=SchemaAnswer,
+    responses=refusals(404, 409),
+    dependencies=EDITOR,
+)
+async def get_schema(parts: ServiceParts, source_id: SourceId, refresh: Refresh = False) -> Response:
+    """What a query can ask for; remembered for ten minutes. 409 when the source cannot be reached."""
+    if await connections.run(parts.sources.get, storable(source_id, NO_SOURCE)) is None:
+        raise HTTPException(404, NO_SOURCE)
+    try:
+        schema = await connections.run(parts.catalogue.schema, source_id, refresh)
+    except SourceProblem as error:
+        raise conflict(f"Its tables cannot be read: {error}") from None
+    return json_response(_schema_json(schema))
 
 
 def source_json(view: SourceView, capacity: Capacity | None, is_admin: bool) -> dict[str, Any]:
@@ -187,15 +188,9 @@ def source_json(view: SourceView, capacity: Capacity | None, is_admin: bool) -> 
     return shown
 
 
-def _storable(source_id: int) -> int:
-    if source_id > LARGEST_STORED_ID:
-        raise no_such_source()
-    return source_id
-
-
 def _saved(parts: Parts, saved: SavedSource | Refused, body: Mapping[str, Any], status_code: int) -> Response:
     if isinstance(saved, Refused):
-        raise refused(saved, body)
+        raise refused_body(saved, body)
     capacity = parts.capacities.measured().get(saved.view.stored.name)
     found = {"warnings": saved.warnings, "statements": saved.statements}
     return json_response(source_json(saved.view, capacity, is_admin=True) | found, status_code)

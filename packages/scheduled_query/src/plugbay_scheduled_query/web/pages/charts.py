@@ -1,4 +1,4 @@
-"""A result as pages show it: by its render type, or in every form at once for the editor. Pure."""
+"""What pages show of executions: results by their render type, charts over time and a calendar. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,15 @@ from plugbay_scheduled_query.core.model import Query, RenderType, Status
 from plugbay_scheduled_query.core.rendering import Rendered, render
 from plugbay_scheduled_query.repository.history import Days, Point
 from plugbay_scheduled_query.repository.overview import Latest
+
+WEEKS = 26  # of the calendar
+TONES = {Status.SUCCESS: "primary", Status.FAILED: "red", Status.TIMEOUT: "orange"}
+USUAL = 0.9  # the share of executions that take no longer than what is usual
+TIMES_THE_USUAL, LEAST_CUT_MS = 4, 10  # where the bars of durations end
+FEW, MANY = 0.1, 0.5  # shares of failures
+LEVELS = (0.001, 0.25, 0.75)  # shares of the busiest day from which a square is a shade darker
+
+Chart = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +45,11 @@ def previous_value(recent: Sequence[float | None]) -> float | None:
     return known[-2] if len(known) > 1 else None
 
 
-def forms(columns: Sequence[str], text: str, is_whole: bool = True) -> dict[str, Any]:
-    """One result in each of the forms, and which of them `auto` chooses."""
+def in_every_form(columns: Sequence[str], text: str, is_whole: bool = True) -> dict[str, Any]:
+    """One result in each of the forms, for the editor, and which of them `auto` chooses."""
     kinds = (RenderType.TABLE, RenderType.COUNTER, RenderType.RAW)
     made = {kind.value: render(kind, columns, text, None, is_whole) for kind in kinds}
     return made | {"auto": render(RenderType.AUTO, columns, text, None, is_whole).kind.value}
-
-
-WEEKS = 26
-TONES = {Status.SUCCESS: "primary", Status.FAILED: "red", Status.TIMEOUT: "orange"}
-USUAL, TIMES_THE_USUAL, LEAST_CUT_MS = 0.9, 4, 10
-FEW, MANY = 0.1, 0.5  # shares of failures
-LEVELS = (0.001, 0.25, 0.75)  # shares of the busiest day from which a square is a shade darker
-
-Chart = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

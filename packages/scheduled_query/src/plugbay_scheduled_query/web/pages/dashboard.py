@@ -4,7 +4,7 @@ from datetime import timedelta
 from statistics import median, quantiles
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from plugbay_scheduled_query.core.rendering import count
@@ -13,11 +13,11 @@ from plugbay_scheduled_query.repository.definitions import Listing
 from plugbay_scheduled_query.repository.overview import NamedExecution, hours_between
 from plugbay_scheduled_query.web.pages.charts import activity_chart
 from plugbay_scheduled_query.web.pages.query_page import STATUSES, HistoryView, history_view
-from plugbay_scheduled_query.web.pages.site import UNCHANGED, Site, has_seen, mark
+from plugbay_scheduled_query.web.pages.site import PREFIX, UNCHANGED, CurrentSite, Site, fingerprint
 
-LIMIT = 25
-STANDOUTS = 5
-LATEST = 8
+LIMIT = 25  # executions on a page of the history
+STANDOUTS = 5  # queries that are slow or fail much
+LATEST = 8  # queries that ran last
 SUGGESTED = 200  # names offered by the filter
 HOUR_S, DAY_S = 3600, 86_400
 SPANS = {
@@ -26,42 +26,41 @@ SPANS = {
     "30d": (timedelta(days=30), DAY_S, "30 days"),
 }
 
-
-def dashboard_routes(site: Site) -> APIRouter:
-    router = APIRouter()
-
-    @router.get("/dashboard")
-    def dashboard(request: Request) -> Response:
-        context = {**dashboard_context(site, request), **suggestions(site), "topic": "dashboard"}
-        return site.page(request, "dashboard", context)
-
-    @router.get("/dashboard/live")
-    def live(request: Request) -> Response:
-        """The same once something ran; the history only while its newest page is open."""
-        if has_seen(request, seen(site)):
-            return Response(status_code=UNCHANGED)
-        return site.page(request, "dashboard_live", dashboard_context(site, request))
-
-    return router
+router = APIRouter(prefix=PREFIX, include_in_schema=False)
 
 
-def dashboard_context(site: Site, request: Request) -> dict[str, Any]:
+@router.get("/dashboard")
+def dashboard(site: CurrentSite) -> Response:
+    """The whole page."""
+    names = site.parts.overview.names(SUGGESTED)
+    return site.page("dashboard", {**dashboard_context(site), "names": names, "topic": "dashboard"})
+
+
+@router.get("/dashboard/live")
+def live(site: CurrentSite) -> Response:
+    """The same once something ran; the history only while its newest page is open."""
+    if site.has_seen(dashboard_fingerprint(site)):
+        return Response(status_code=UNCHANGED)
+    return site.page("dashboard_live", dashboard_context(site))
+
+
+def dashboard_context(site: Site) -> dict[str, Any]:
     """All that changes as queries run; `seen` is read first, so that nothing in between is missed."""
     overview = site.parts.overview
     context = {
-        "seen": seen(site),
-        **activity(site, request.query_params.get("span", "")),
+        "seen": dashboard_fingerprint(site),
+        **activity(site, site.asked.get("span", "")),
         **latest_results(site),
     }
     context |= {"slowest": overview.slowest(STANDOUTS), "most_failing": overview.most_failing(STANDOUTS)}
     context |= {"lateness": lateness(site), "sources": site.parts.catalogue.all()}
-    return {**context, **history(site, history_view(request.query_params))}
+    return {**context, **history(site, history_view(site.asked))}
 
 
-def seen(site: Site) -> str:
+def dashboard_fingerprint(site: Site) -> str:
     """Changes when something ran, when queries came or went, and with each hour of the chart."""
     hour = int(site.parts.clock.now().timestamp()) // HOUR_S
-    return mark(site.parts.overview.newest(), hour)
+    return fingerprint(site.parts.overview.newest(), hour)
 
 
 def activity(site: Site, wanted: str) -> dict[str, Any]:
@@ -82,7 +81,7 @@ def latest_results(site: Site) -> dict[str, Any]:
     latest = site.parts.overview.latest([query.id for query in queries])
     ran = [query for query in queries if query.last_executed]
     shown = [(query, in_short(latest.get(query.id))) for query in ran]
-    return {"recent": shown, "latest_mark": mark(shown), "query_count": total}
+    return {"recent": shown, "latest_fingerprint": fingerprint(shown), "query_count": total}
 
 
 def in_short(latest: Any) -> dict[str, Any]:
@@ -121,11 +120,6 @@ def history(site: Site, view: HistoryView) -> dict[str, Any]:
         "limit": LIMIT,
         "statuses": STATUSES,
     }
-
-
-def suggestions(site: Site) -> dict[str, Any]:
-    """Names for the filter to offer."""
-    return {"names": site.parts.overview.names(SUGGESTED)}
 
 
 def _executions(site: Site, view: HistoryView) -> tuple[list[NamedExecution], int, str]:

@@ -1,38 +1,129 @@
-"""Which queries a list shows, as its address says; what cannot be understood is left out. Pure."""
+"""The list of queries, and what can be done to each of them from its row."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from anyio import from_thread
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response
-from plugbay import CurrentUser, FlashMessage, require_role
+from plugbay import CurrentUser, FlashMessage
+from plugbay.web import plain_integer
 
 from plugbay_scheduled_query.core.draft import Refused
-from plugbay_scheduled_query.core.model import Execution, Status
-from plugbay_scheduled_query.core.paging import MAX_SEARCH, BadParameter, plain_integer
+from plugbay_scheduled_query.core.model import Execution, Query, Status
+from plugbay_scheduled_query.core.paging import MAX_SEARCH
 from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
 from plugbay_scheduled_query.repository.definitions import Filter, Listing, Sort, VersionConflict
 from plugbay_scheduled_query.web.pages.site import (
+    EDITOR,
     LIST,
     NO_QUERY,
     PREFIX,
     UNCHANGED,
+    CurrentSite,
     Site,
-    came_from,
-    has_seen,
-    is_part,
-    mark,
-    mark_of,
-    mark_of_all,
+    fingerprint,
+    list_fingerprint,
+    query_fingerprint,
     with_toasts,
 )
 
-LIMIT = 50
+LIMIT = 50  # queries on a page
 MAX_PAGE = 1_000_000
+MOST_SOURCES = 4  # shown with how full they are; the fullest first
+QUICK_S = 0.3  # a run that ends within this shows its result at once
 SORTS = tuple(word for word in get_args(Sort) if word != "id")
 FILTERS = get_args(Filter)
+
+router = APIRouter(prefix=PREFIX, include_in_schema=False)
+
+
+@router.get("/")
+def queries(site: CurrentSite) -> Response:
+    """The list."""
+    context = list_context(site, list_view(site.asked))
+    return site.page("list", {**context, "topic": "list", "crumbs": ()})
+
+
+@router.get("/rows")
+def rows(site: CurrentSite) -> Response:
+    """The part of the list that refreshes itself."""
+    context = list_context(site, list_view(site.asked))
+    if site.has_seen(context["seen"]):
+        return Response(status_code=UNCHANGED)
+    return site.page("list_live", {**context, "is_refresh": True})
+
+
+@router.get("/row/{query_id}")
+def row(site: CurrentSite, query_id: str) -> Response:
+    """One row, while its query runs."""
+    query = site.query(query_id)
+    if site.has_seen(query_fingerprint(query, site.parts.clock.now())):
+        return Response(status_code=UNCHANGED)
+    return _row_page(site, query)
+
+
+@router.post("/run/{query_id}")
+def run(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
+    """Run Now."""
+    query = site.query(query_id)
+    ran = from_thread.run(site.parts.service.run_now, query.id, user.name, QUICK_S)
+    if ran is None:
+        raise HTTPException(404, NO_QUERY)
+    return _done(site, query_id, _run_message(query.name, ran.execution))
+
+
+@router.post("/cancel/{query_id}")
+def cancel(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
+    """Stops the run of a query, if there is one."""
+    query = site.query(query_id)
+    is_stopping = site.parts.service.cancel(query.id, user.name)
+    what = "is being cancelled" if is_stopping else "was not running"
+    return _done(site, query_id, FlashMessage(f"“{query.name}” {what}.", "info"))
+
+
+@router.post("/toggle/{query_id}")
+def toggle(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
+    """Switches a query on or off."""
+    query = site.query(query_id)
+    try:
+        saved = site.parts.editing.toggle(query.id, user.name)
+    except VersionConflict:
+        message = FlashMessage(f"Somebody just changed “{query.name}”.", "warning")
+        return _done(site, query_id, message)
+    return _done(site, query_id, *_toggle_messages(site, query.name, saved))
+
+
+@router.post("/duplicate/{query_id}")
+def duplicate(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
+    """Makes a copy, and opens it in the editor."""
+    query = site.query(query_id)
+    saved = site.parts.editing.duplicate(query.id, user.name)
+    if isinstance(saved, Refused):
+        return site.back(_refusal(f"“{query.name}” was not copied", saved))
+    text = f"This is a copy of “{query.name}”. It is switched off until you enable it."
+    return site.to(f"{PREFIX}/edit/{saved.query.id}", FlashMessage(text))
+
+
+@router.get("/delete/{query_id}", dependencies=EDITOR)
+def ask(site: CurrentSite, query_id: str) -> Response:
+    """The question before it: a page, or what htmx puts into a dialog."""
+    context = {"query": site.query(query_id), "is_dialog": site.is_part}
+    return site.page("delete_form" if site.is_part else "delete", context)
+
+
+@router.post("/delete/{query_id}")
+def delete(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
+    """Deletes a query with its history."""
+    query = site.query(query_id)
+    try:
+        site.parts.editing.delete(query.id, user.name)
+    except UnknownQuery:
+        raise HTTPException(404, NO_QUERY) from None
+    message = FlashMessage(f"“{query.name}” and its history are deleted.")
+    is_from_list = (site.came_from or "").partition("?")[0].endswith(LIST)
+    return site.back(message) if is_from_list else site.to(LIST, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +149,7 @@ class ListView:
 
 
 def list_view(given: Mapping[str, str], limit: int = LIMIT) -> ListView:
-    """Reads an address."""
+    """Reads an address; what cannot be understood is left out."""
     listing = Listing(
         search=given.get("search", "").strip()[:MAX_SEARCH],
         only=_one_of(given.get("status", ""), FILTERS),
@@ -70,56 +161,31 @@ def list_view(given: Mapping[str, str], limit: int = LIMIT) -> ListView:
     return ListView(listing, page_number(given), limit)
 
 
-def page_number(given: Mapping[str, str], name: str = "page") -> int:
+def page_number(given: Mapping[str, str]) -> int:
     """The page that an address asks for, else the first."""
     try:
-        return plain_integer(name, given.get(name, "1"), maximum=MAX_PAGE)
-    except BadParameter:
+        number = plain_integer(given.get("page", "1"))
+    except ValueError:
         return 1
+    return number if 1 <= number <= MAX_PAGE else 1
 
 
-def _one_of(word: str, words: tuple[Any, ...]) -> Any:
-    return word if word in words else words[0]
-
-
-MOST_SOURCES = 4  # shown with how full they are; the fullest first
-
-
-def listing_routes(site: Site) -> APIRouter:
-    router = APIRouter()
-
-    @router.get("/")
-    def queries(request: Request) -> Response:
-        view = list_view(request.query_params)
-        return site.page(request, "list", {**list_context(site, view), "topic": "list", "crumbs": ()})
-
-    @router.get("/rows")
-    def rows(request: Request) -> Response:
-        context = list_context(site, list_view(request.query_params))
-        if has_seen(request, context["seen"]):
-            return Response(status_code=UNCHANGED)
-        return site.page(request, "list_live", {**context, "is_refresh": True})
-
-    @router.get("/row/{query_id}")
-    def row(request: Request, query_id: str) -> Response:
-        context = row_context(site, query_id)
-        if has_seen(request, mark_of(context["query"], site.parts.clock.now())):
-            return Response(status_code=UNCHANGED)
-        return site.page(request, "row", context)
-
-    return router
+def queries_in_view(site: Site, view: ListView) -> tuple[ListView, list[Query], int]:
+    """The queries of a page and the total; of the last page when there are fewer by now."""
+    queries, total = site.parts.definitions.page(view.listing, view.offset, view.limit)
+    if not queries and total:
+        view = view.within(total)
+        queries, total = site.parts.definitions.page(view.listing, view.offset, view.limit)
+    return view, queries, total
 
 
 def list_context(site: Site, view: ListView) -> dict[str, Any]:
     """One page of the list and the counters above it."""
-    definitions, overview = site.parts.definitions, site.parts.overview
-    queries, total = definitions.page(view.listing, view.offset, view.limit)
-    if not queries and total:
-        view = view.within(total)
-        queries, total = definitions.page(view.listing, view.offset, view.limit)
-    counts = definitions.counts() | {"running": overview.running()}
+    view, queries, total = queries_in_view(site, view)
+    overview = site.parts.overview
+    counts = site.parts.definitions.counts() | {"running": overview.running()}
     levels, sources, next_due = fill_levels(site), site.parts.catalogue.all(), overview.next_due()
-    counters = mark(counts, next_due, [f"{name} {level.fill_then:.3f}" for name, level in levels])
+    counters = fingerprint(counts, next_due, [f"{name} {level.fill_then:.3f}" for name, level in levels])
     return {
         "view": view,
         "sources": sources,
@@ -131,19 +197,8 @@ def list_context(site: Site, view: ListView) -> dict[str, Any]:
         "levels": levels[:MOST_SOURCES],
         "under_way": overview.under_way([query.id for query in queries if query.running]),
         "timeout": site.parts.settings().query_timeout,
-        "counters_mark": counters,
-        "seen": mark_of_all(queries, site.parts.clock.now(), total, counters),
-    }
-
-
-def row_context(site: Site, query_id: str) -> dict[str, Any]:
-    """One row of the list."""
-    query = site.query(query_id)
-    under_way = site.parts.overview.under_way([query.id] if query.running else [])
-    return {
-        "query": query,
-        "under_way": under_way,
-        "timeout": site.parts.settings().query_timeout,
+        "counters_fingerprint": counters,
+        "seen": list_fingerprint(queries, site.parts.clock.now(), total, counters),
     }
 
 
@@ -153,102 +208,40 @@ def fill_levels(site: Site) -> list[tuple[str, Any]]:
     return sorted(levels.items(), key=lambda item: -item[1].fill_then)
 
 
-QUICK_S = 0.3  # a run that ends within this shows its result at once
+def _one_of(word: str, words: tuple[Any, ...]) -> Any:
+    return word if word in words else words[0]
 
 
-def action_routes(site: Site) -> APIRouter:
-    router = APIRouter()
-
-    @router.post("/run/{query_id}")
-    def run(request: Request, query_id: str, user: CurrentUser) -> Response:
-        query = site.query(query_id)
-        ran = from_thread.run(site.parts.service.run_now, query.id, user.name, QUICK_S)
-        if ran is None:
-            raise HTTPException(404, NO_QUERY)
-        return _done(
-            site, request, query_id, FlashMessage(_told(query.name, ran.execution), _level(ran.execution))
-        )
-
-    @router.post("/cancel/{query_id}")
-    def cancel(request: Request, query_id: str, user: CurrentUser) -> Response:
-        query = site.query(query_id)
-        is_stopping = site.parts.service.cancel(query.id, user.name)
-        told = f"“{query.name}” is being cancelled." if is_stopping else f"“{query.name}” was not running."
-        return _done(site, request, query_id, FlashMessage(told, "info"))
-
-    @router.post("/toggle/{query_id}")
-    def toggle(request: Request, query_id: str, user: CurrentUser) -> Response:
-        query = site.query(query_id)
-        try:
-            saved = site.parts.editing.toggle(query.id, user.name)
-        except VersionConflict:
-            return _done(
-                site, request, query_id, FlashMessage(f"Somebody just changed “{query.name}”.", "warning")
-            )
-        return _done(site, request, query_id, *_switched(site, query.name, saved))
-
-    @router.post("/duplicate/{query_id}")
-    def duplicate(request: Request, query_id: str, user: CurrentUser) -> Response:
-        query = site.query(query_id)
-        saved = site.parts.editing.duplicate(query.id, user.name)
-        if isinstance(saved, Refused):
-            return site.back(request, *refusals(f"“{query.name}” was not copied", saved))
-        told = f"This is a copy of “{query.name}”. It is switched off until you enable it."
-        return site.to(request, f"{PREFIX}/edit/{saved.query.id}", FlashMessage(told))
-
-    @router.get("/delete/{query_id}", dependencies=[require_role("editor")])
-    def ask(request: Request, query_id: str) -> Response:
-        """The question before it: a page, or what htmx puts into a dialog."""
-        context = {"query": site.query(query_id), "is_dialog": is_part(request)}
-        return site.page(request, "delete_form" if is_part(request) else "delete", context)
-
-    @router.post("/delete/{query_id}")
-    def delete(request: Request, query_id: str, user: CurrentUser) -> Response:
-        query = site.query(query_id)
-        try:
-            site.parts.editing.delete(query.id, user.name)
-        except UnknownQuery:
-            raise HTTPException(404, NO_QUERY) from None
-        message = FlashMessage(f"“{query.name}” and its history are deleted.")
-        is_from_list = (came_from(request) or "").partition("?")[0].endswith(LIST)
-        return site.back(request, message) if is_from_list else site.to(request, LIST, message)
-
-    return router
+def _row_page(site: Site, query: Query) -> Response:
+    under_way = site.parts.overview.under_way([query.id] if query.running else [])
+    timeout = site.parts.settings().query_timeout
+    return site.page("row", {"query": query, "under_way": under_way, "timeout": timeout})
 
 
-def refusals(what: str, refused: Refused) -> list[FlashMessage]:
+def _done(site: Site, query_id: str, *messages: FlashMessage) -> Response:
+    if not site.is_part:
+        return site.back(*messages)
+    return with_toasts(_row_page(site, site.query(query_id)), *messages)
+
+
+def _run_message(name: str, execution: Execution | None) -> FlashMessage:
+    if execution is None:
+        return FlashMessage(f"“{name}” is running.", "info")
+    if execution.status is Status.SUCCESS:
+        return FlashMessage(f"“{name}” ran in {execution.duration_ms:,} ms.")
+    reason = f"“{name}”: {execution.status.value}. {execution.error_message or ''}".strip()
+    return FlashMessage(reason, "error")
+
+
+def _toggle_messages(site: Site, name: str, saved: Saved | Refused) -> list[FlashMessage]:
+    if isinstance(saved, Refused):
+        return [_refusal(f"“{name}” was not switched", saved)]
+    what = "runs on schedule again" if saved.query.enabled else "no longer runs on schedule"
+    warnings = site.parts.editing.warnings(saved)
+    return [FlashMessage(f"“{name}” {what}."), *(FlashMessage(text, "warning") for text in warnings)]
+
+
+def _refusal(what: str, refused: Refused) -> FlashMessage:
     """What the checks said, where there is no form to say it at."""
     reasons = "; ".join(f"{field}: {reason}" for field, reason in refused.errors.items())
-    return [FlashMessage(f"{what}: {reasons}", "error")]
-
-
-def _done(site: Site, request: Request, query_id: str, *messages: FlashMessage) -> Response:
-    if not is_part(request):
-        return site.back(request, *messages)
-    return with_toasts(site.page(request, "row", row_context(site, query_id)), *messages)
-
-
-def _told(name: str, execution: Execution | None) -> str:
-    if execution is None:
-        return f"“{name}” is running."
-    if execution.status is Status.SUCCESS:
-        return f"“{name}” ran in {execution.duration_ms:,} ms."
-    return f"“{name}”: {execution.status.value}. {execution.error_message or ''}".strip()
-
-
-def _level(execution: Execution | None) -> Literal["success", "info", "error"]:
-    if execution is None:
-        return "info"
-    return "success" if execution.status is Status.SUCCESS else "error"
-
-
-def _switched(site: Site, name: str, saved: Saved | Refused) -> list[FlashMessage]:
-    if isinstance(saved, Refused):
-        return refusals(f"“{name}” was not switched", saved)
-    told = (
-        f"“{name}” runs on schedule again."
-        if saved.query.enabled
-        else f"“{name}” no longer runs on schedule."
-    )
-    warnings = site.parts.editing.warnings(saved)
-    return [FlashMessage(told), *(FlashMessage(text, "warning") for text in warnings)]
+    return FlashMessage(f"{what}: {reasons}", "error")

@@ -1,4 +1,4 @@
-"""Which executions a page of history shows, as its address says. Pure."""
+"""The page of a query with its history, and below it one execution, and two of them compared."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,8 +6,9 @@ from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response
+from plugbay.web import row_id
 
 from plugbay_scheduled_query.core.diff import compare
 from plugbay_scheduled_query.core.model import Execution, Query, Status
@@ -16,21 +17,66 @@ from plugbay_scheduled_query.core.results import iter_rows
 from plugbay_scheduled_query.metrics.gauges import gauge_text
 from plugbay_scheduled_query.repository.history import ALL, HistoryFilter
 from plugbay_scheduled_query.web.pages.charts import WEEKS, calendar, duration_chart, shown, value_chart
-from plugbay_scheduled_query.web.pages.editing import upcoming
+from plugbay_scheduled_query.web.pages.editor import upcoming
 from plugbay_scheduled_query.web.pages.listing import page_number
 from plugbay_scheduled_query.web.pages.site import (
     HOME,
     PREFIX,
     UNCHANGED,
+    CurrentSite,
     Site,
-    has_seen,
-    mark,
-    mark_of,
-    number,
+    fingerprint,
+    query_fingerprint,
 )
 
-DAY = len("2026-11-15")
+POINTS = 300  # executions in a chart
+HISTORY_LIMIT = 20  # executions on a page
+ROWS = 200  # of a result on a page
 STATUSES = (ALL, *(status.value for status in Status))
+NO_EXECUTION = "There is no such execution. It may have been removed from the history."
+DAY = len("2026-11-15")
+
+router = APIRouter(prefix=PREFIX, include_in_schema=False)
+
+
+@router.get("/query/{query_id}")
+def show(site: CurrentSite, query_id: str) -> Response:
+    """The whole page of a query."""
+    query = site.query(query_id)
+    context = {**live_context(site, query), **about_context(site, query), "topic": "query"}
+    return site.page("query", context | history_context(site, query))
+
+
+@router.get("/query/{query_id}/live")
+def live(site: CurrentSite, query_id: str) -> Response:
+    """The head and the latest result; charts and history with them once something ran."""
+    query = site.query(query_id)
+    if site.has_seen(query_fingerprint(query, site.parts.clock.now())):
+        return Response(status_code=UNCHANGED)
+    context = live_context(site, query) | history_context(site, query)
+    return site.page("query_live", {**context, "is_refresh": True})
+
+
+@router.get("/execution/{execution_id}", name="show")
+def show_execution(site: CurrentSite, execution_id: str) -> Response:
+    """One execution, with a page of its rows."""
+    execution, query = _found(site, execution_id)
+    context = _rows(execution, page_number(site.asked))
+    context |= {"execution": execution, "query": query, "crumbs": crumbs(query), "topic": "history"}
+    return site.page("execution", context)
+
+
+@router.get("/diff")
+def diff(site: CurrentSite) -> Response:
+    """What changed from the older of two executions to the newer."""
+    before, query = _found(site, site.asked.get("before", ""))
+    after, other = _found(site, site.asked.get("after", ""))
+    if query.id != other.id:
+        raise HTTPException(404, "These executions are of two different queries.")
+    if before.executed_at > after.executed_at:
+        before, after = after, before
+    context = {"before": before, "after": after, "query": query, "crumbs": crumbs(query)}
+    return site.page("diff", {**context, "topic": "history", "diff": _difference(before, after)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,56 +117,24 @@ def history_view(given: Mapping[str, str]) -> HistoryView:
     return HistoryView(wanted, page_number(given), *days, given.get("query", "").strip(), error)
 
 
-def _day(text: str) -> str:
-    """What a field for days can show; browsers complain about anything else."""
-    try:
-        return date.fromisoformat(text[:DAY]).isoformat()
-    except ValueError:
-        return ""
-
-
-POINTS = 300  # executions in a chart
-HISTORY_LIMIT = 20
-
-
-def query_routes(site: Site) -> APIRouter:
-    router = APIRouter()
-
-    @router.get("/query/{query_id}")
-    def show(request: Request, query_id: str) -> Response:
-        query = site.query(query_id)
-        context = {**live_context(site, query), **about_context(site, query), "topic": "query"}
-        return site.page(request, "query", context | history_context(site, request, query))
-
-    @router.get("/query/{query_id}/live")
-    def live(request: Request, query_id: str) -> Response:
-        """The head and the latest result; charts and history with them once something ran."""
-        query = site.query(query_id)
-        if has_seen(request, mark_of(query, site.parts.clock.now())):
-            return Response(status_code=UNCHANGED)
-        context = live_context(site, query) | history_context(site, request, query)
-        return site.page(request, "query_live", {**context, "is_refresh": True})
-
-    return router
-
-
 def live_context(site: Site, query: Query) -> dict[str, Any]:
     """What changes with each execution."""
-    parts = site.parts
+    parts, metric = site.parts, query.monitor_metric_config
     points = parts.histories.points(query.id, POINTS)
+    latest = parts.overview.latest([query.id]).get(query.id)
     today = parts.clock.now().date()
-    since = today - timedelta(weeks=WEEKS)
+    days = parts.histories.days(query.id, today - timedelta(weeks=WEEKS), today)
     return {
         "query": query,
         "under_way": parts.overview.under_way([query.id] if query.running else []),
         "timeout": query.timeout or parts.settings().query_timeout,
-        "latest": (latest := parts.overview.latest([query.id]).get(query.id)),
+        "latest": latest,
         "shown": shown(query, latest),
         "values": value_chart(points),
         "durations": duration_chart(points),
-        "calendar": calendar(parts.histories.days(query.id, since, today), today),
-        "metric_text": metric_text(query),
-        "seen": mark_of(query, parts.clock.now()),
+        "calendar": calendar(days, today),
+        "metric_text": gauge_text(metric, query.query, query.metric_value) if metric else "",
+        "seen": query_fingerprint(query, parts.clock.now()),
     }
 
 
@@ -135,16 +149,16 @@ def about_context(site: Site, query: Query) -> dict[str, Any]:
     }
 
 
-def history_context(site: Site, request: Request, query: Query) -> dict[str, Any]:
+def history_context(site: Site, query: Query) -> dict[str, Any]:
     """A page of the history, as the address asks for."""
-    view = history_view(request.query_params)
+    view = history_view(site.asked)
     found, total = site.parts.histories.page(query.id, view.wanted, view.page, HISTORY_LIMIT, whole=False)
     if not found and total:
         view = view.within(total, HISTORY_LIMIT)
         found, total = site.parts.histories.page(query.id, view.wanted, view.page, HISTORY_LIMIT, whole=False)
     return {
         "view": view,
-        "history_mark": mark(total, [execution.id for execution in found]),
+        "history_fingerprint": fingerprint(total, [execution.id for execution in found]),
         "is_current": view.is_current(site.parts.clock.now()),
         "sides": sides(found),
         "executions": found,
@@ -161,47 +175,21 @@ def sides(executions: Sequence[Execution]) -> tuple[int | None, int | None]:
     return (good[1], good[0]) if len(good) > 1 else (None, None)
 
 
-def metric_text(query: Query) -> str:
-    """The lines of the query's gauge as /metrics shows them."""
-    metric = query.monitor_metric_config
-    return gauge_text(metric, query.query, query.metric_value) if metric else ""
-
-
-ROWS = 200  # of a result on a page
-NO_EXECUTION = "There is no such execution. It may have been removed from the history."
-
-
-def execution_routes(site: Site) -> APIRouter:
-    router = APIRouter()
-
-    @router.get("/execution/{execution_id}")
-    def show(request: Request, execution_id: str) -> Response:
-        execution, query = _found(site, execution_id)
-        context = _rows(execution, page_number(request.query_params))
-        context |= {"execution": execution, "query": query, "crumbs": crumbs(query), "topic": "history"}
-        return site.page(request, "execution", context)
-
-    @router.get("/diff")
-    def diff(request: Request) -> Response:
-        before, query = _found(site, request.query_params.get("before", ""))
-        after, other = _found(site, request.query_params.get("after", ""))
-        if query.id != other.id:
-            raise HTTPException(404, "These executions are of two different queries.")
-        if before.executed_at > after.executed_at:
-            before, after = after, before
-        context = {"before": before, "after": after, "query": query, "crumbs": crumbs(query)}
-        return site.page(request, "diff", {**context, "topic": "history", "diff": _difference(before, after)})
-
-    return router
-
-
 def crumbs(query: Query) -> tuple[tuple[str, str], ...]:
     """The way from the list to a page below a query."""
     return (HOME, (query.name, f"{PREFIX}/query/{query.id}"))
 
 
+def _day(text: str) -> str:
+    """What a field for days can show; browsers complain about anything else."""
+    try:
+        return date.fromisoformat(text[:DAY]).isoformat()
+    except ValueError:
+        return ""
+
+
 def _found(site: Site, execution_id: str) -> tuple[Execution, Query]:
-    execution = site.parts.histories.get(number(execution_id, NO_EXECUTION))
+    execution = site.parts.histories.get(row_id(execution_id, NO_EXECUTION))
     if execution is None:
         raise HTTPException(404, NO_EXECUTION)
     return execution, site.query(str(execution.scheduled_query_id))

@@ -3,94 +3,99 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response
-from plugbay import FlashMessage, require_role
+from plugbay import FlashMessage
+from plugbay.web import Typed, row_id
 
+from plugbay_scheduled_query.catalogue import SourceView
 from plugbay_scheduled_query.catalogue.editing import SavedSource, SourceLocked, Tested, UnknownSource
-from plugbay_scheduled_query.catalogue.sources import SourceView
 from plugbay_scheduled_query.core.draft import Refused
+from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.repository.sources import SourceInUse
-from plugbay_scheduled_query.runs.executing import SourceProblem
-from plugbay_scheduled_query.web.pages.site import HOME, PREFIX, Site, Typed, number
+from plugbay_scheduled_query.web.pages.site import ADMIN, HOME, NO_SOURCE, PREFIX, REFUSED, CurrentSite, Site
 
 SOURCES = f"{PREFIX}/sources"
 CRUMBS = (HOME, ("Data sources", SOURCES))
-NO_SOURCE = "There is no such data source."
-REFUSED = 422
+
+router = APIRouter(prefix=PREFIX, include_in_schema=False, dependencies=ADMIN)
 
 
-def source_routes(site: Site) -> APIRouter:
-    router = APIRouter(dependencies=[require_role("admin")])
+@router.get("/sources")
+def sources(site: CurrentSite) -> Response:
+    """All of them, with how full they are."""
+    context = {"views": site.parts.catalogue.views(), "levels": site.parts.capacities.by_source()}
+    return site.page("sources", {**context, "pace": site.parts.capacities.pace(), "topic": "sources"})
 
-    @router.get("/sources")
-    def sources(request: Request) -> Response:
-        context = {"views": site.parts.catalogue.views(), "levels": site.parts.capacities.by_source()}
-        return site.page(
-            request, "sources", {**context, "pace": site.parts.capacities.pace(), "topic": "sources"}
-        )
 
-    @router.get("/sources/add")
-    def new(request: Request) -> Response:
-        return form_page(site, request, {})
+@router.get("/sources/add")
+def new(site: CurrentSite) -> Response:
+    """An empty form."""
+    return form_page(site, {})
 
-    @router.post("/sources/add")
-    def add(request: Request, typed: Typed) -> Response:
-        saved = site.parts.source_editing.add(given(typed))
-        if isinstance(saved, Refused):
-            return form_page(site, request, typed, status_code=REFUSED, errors=saved.errors)
-        return _after(site, request, saved, f"The data source “{saved.view.stored.name}” is added.")
 
-    @router.get("/sources/{source_id}")
-    def edit(request: Request, source_id: str) -> Response:
-        view = found(site, source_id)
-        return form_page(site, request, stored_form(view), view)
+@router.post("/sources/add")
+def add(site: CurrentSite, typed: Typed) -> Response:
+    """Stores a new source, after a look at what its account can do."""
+    saved = site.parts.source_editing.add(from_form(typed))
+    if isinstance(saved, Refused):
+        return form_page(site, typed, status_code=REFUSED, errors=saved.errors)
+    return _after_saving(site, saved, f"The data source “{saved.view.stored.name}” is added.")
 
-    @router.post("/sources/{source_id}")
-    def save(request: Request, source_id: str, typed: Typed) -> Response:
-        view = found(site, source_id)
-        try:
-            saved = site.parts.source_editing.edit(view.stored.id, given(typed))
-        except (UnknownSource, SourceLocked) as error:
-            return site.to(request, SOURCES, FlashMessage(str(error), "error"))
-        if isinstance(saved, Refused):
-            return form_page(site, request, typed, view, REFUSED, errors=saved.errors)
-        return _after(site, request, saved, f"The data source “{saved.view.stored.name}” is saved.")
 
-    @router.post("/sources/{source_id}/delete")
-    def delete(request: Request, source_id: str) -> Response:
-        view = found(site, source_id)
-        try:
-            site.parts.source_editing.delete(view.stored.id)
-        except (UnknownSource, SourceLocked, SourceInUse) as error:
-            reason = f"The data source “{view.stored.name}” stays: {error}"
-            return site.to(request, SOURCES, FlashMessage(reason, "error"))
-        return site.to(request, SOURCES, FlashMessage(f"The data source “{view.stored.name}” is deleted."))
+@router.get("/sources/{source_id}")
+def edit(site: CurrentSite, source_id: str) -> Response:
+    """The form of a stored source."""
+    view = found(site, source_id)
+    return form_page(site, stored_form(view), view)
 
-    @router.post("/sources/{source_id}/test")
-    def test(request: Request, source_id: str) -> Response:
-        view = found(site, source_id)
-        return site.to(
-            request, SOURCES, *told(view.stored.name, site.parts.source_editing.test(view.stored.id))
-        )
 
-    @router.get("/sources/{source_id}/schema")
-    def schema(request: Request, source_id: str) -> Response:
-        view = found(site, source_id)
-        context = {"view": view, "crumbs": CRUMBS, "topic": "sources", "schema": None, "problem": ""}
-        try:
-            is_fresh = "fresh" in request.query_params
-            context["schema"] = site.parts.catalogue.schema(view.stored.id, is_fresh)
-        except SourceProblem as problem:
-            context["problem"] = str(problem)
-        return site.page(request, "schema", context)
+@router.post("/sources/{source_id}")
+def save(site: CurrentSite, source_id: str, typed: Typed) -> Response:
+    """Stores what was typed."""
+    view = found(site, source_id)
+    try:
+        saved = site.parts.source_editing.edit(view.stored.id, from_form(typed))
+    except (UnknownSource, SourceLocked) as error:
+        return site.to(SOURCES, FlashMessage(str(error), "error"))
+    if isinstance(saved, Refused):
+        return form_page(site, typed, view, REFUSED, errors=saved.errors)
+    return _after_saving(site, saved, f"The data source “{saved.view.stored.name}” is saved.")
 
-    return router
+
+@router.post("/sources/{source_id}/delete")
+def delete(site: CurrentSite, source_id: str) -> Response:
+    """Deletes a source that no query uses."""
+    view = found(site, source_id)
+    try:
+        site.parts.source_editing.delete(view.stored.id)
+    except (UnknownSource, SourceLocked, SourceInUse) as error:
+        reason = f"The data source “{view.stored.name}” stays: {error}"
+        return site.to(SOURCES, FlashMessage(reason, "error"))
+    return site.to(SOURCES, FlashMessage(f"The data source “{view.stored.name}” is deleted."))
+
+
+@router.post("/sources/{source_id}/test")
+def test(site: CurrentSite, source_id: str) -> Response:
+    """Connects, and tells what came of it."""
+    stored = found(site, source_id).stored
+    return site.to(SOURCES, *test_messages(stored.name, site.parts.source_editing.test(stored.id)))
+
+
+@router.get("/sources/{source_id}/schema")
+def schema(site: CurrentSite, source_id: str) -> Response:
+    """Its tables and columns."""
+    view = found(site, source_id)
+    context = {"view": view, "crumbs": CRUMBS, "topic": "sources", "schema": None, "problem": ""}
+    try:
+        context["schema"] = site.parts.catalogue.schema(view.stored.id, "fresh" in site.asked)
+    except SourceProblem as problem:
+        context["problem"] = str(problem)
+    return site.page("schema", context)
 
 
 def form_page(
     site: Site,
-    request: Request,
     typed: Mapping[str, str],
     view: SourceView | None = None,
     status_code: int = 200,
@@ -98,10 +103,10 @@ def form_page(
 ) -> Response:
     """The form of a source, filled in with what was typed."""
     context = {"typed": typed, "view": view, "errors": errors or {}, "crumbs": CRUMBS, "topic": "sources"}
-    return site.page(request, "source", context, status_code)
+    return site.page("source", context, status_code)
 
 
-def given(typed: Mapping[str, str]) -> dict[str, Any]:
+def from_form(typed: Mapping[str, str]) -> dict[str, Any]:
     """What a form sent, as the API would have sent it."""
     fields: dict[str, Any] = {name: typed[name] for name in ("name", "url") if name in typed}
     return fields | {"accepts_unguarded": bool(typed.get("accepts_unguarded"))}
@@ -115,13 +120,13 @@ def stored_form(view: SourceView) -> dict[str, str]:
 
 def found(site: Site, source_id: str) -> SourceView:
     """The source of that number, or 404."""
-    view = site.parts.catalogue.view(number(source_id, NO_SOURCE))
+    view = site.parts.catalogue.view(row_id(source_id, NO_SOURCE))
     if view is None:
         raise HTTPException(404, NO_SOURCE)
     return view
 
 
-def told(name: str, tested: Tested) -> list[FlashMessage]:
+def test_messages(name: str, tested: Tested) -> list[FlashMessage]:
     """What a test found, in sentences."""
     if tested.error:
         return [FlashMessage(f"“{name}” cannot be reached: {tested.error}", "error")]
@@ -129,8 +134,8 @@ def told(name: str, tested: Tested) -> list[FlashMessage]:
     return [works, *_warnings(tested.warnings, tested.statements)]
 
 
-def _after(site: Site, request: Request, saved: SavedSource, text: str) -> Response:
-    return site.to(request, SOURCES, FlashMessage(text), *_warnings(saved.warnings, saved.statements))
+def _after_saving(site: Site, saved: SavedSource, text: str) -> Response:
+    return site.to(SOURCES, FlashMessage(text), *_warnings(saved.warnings, saved.statements))
 
 
 def _warnings(warnings: tuple[str, ...], statements: tuple[str, ...]) -> list[FlashMessage]:

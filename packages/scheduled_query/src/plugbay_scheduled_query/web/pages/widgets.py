@@ -3,56 +3,51 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import Response
 
 from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.web.pages.charts import Shown, shown
-from plugbay_scheduled_query.web.pages.listing import list_view
-from plugbay_scheduled_query.web.pages.site import UNCHANGED, Site, has_seen, mark_of_all
+from plugbay_scheduled_query.web.pages.listing import list_view, queries_in_view
+from plugbay_scheduled_query.web.pages.site import PREFIX, UNCHANGED, CurrentSite, Site, list_fingerprint
 
-LIMIT = 60
+LIMIT = 60  # cards on a page
 SHORT_TEXT = 160  # characters that fit into a small card
 LONG_TEXT = 600  # characters from which on a text gets twice the height
 WIDE_COLUMNS = 4  # from so many on, a table gets twice the width
 TALL_ROWS = 3  # and from so many on, twice the height
 
-
-def widget_routes(site: Site) -> APIRouter:
-    router = APIRouter()
-
-    @router.get("/results-widgets")
-    def widgets(request: Request) -> Response:
-        is_full = request.query_params.get("full") == "1"
-        page = widgets_page(site, request)
-        context = {**page, **cards(site, page["queries"]), "topic": "widgets"}
-        return site.page(request, "wall" if is_full else "widgets", context)
-
-    @router.get("/widgets")
-    def live(request: Request) -> Response:
-        page = widgets_page(site, request)
-        if has_seen(request, page["seen"]):
-            return Response(status_code=UNCHANGED)
-        return site.page(request, "widgets_live", page | cards(site, page["queries"]))
-
-    return router
+router = APIRouter(prefix=PREFIX, include_in_schema=False)
 
 
-def widgets_page(site: Site, request: Request) -> dict[str, Any]:
+@router.get("/results-widgets")
+def widgets(site: CurrentSite) -> Response:
+    """The cards, on a page or as a wall display."""
+    page = widgets_page(site)
+    context = {**page, **cards(site, page["queries"]), "topic": "widgets"}
+    return site.page("wall" if page["is_full"] else "widgets", context)
+
+
+@router.get("/widgets")
+def live(site: CurrentSite) -> Response:
+    """The cards alone, once one of them changed."""
+    page = widgets_page(site)
+    if site.has_seen(page["seen"]):
+        return Response(status_code=UNCHANGED)
+    return site.page("widgets_live", page | cards(site, page["queries"]))
+
+
+def widgets_page(site: Site) -> dict[str, Any]:
     """A page of queries."""
-    view = list_view(request.query_params, LIMIT)
-    queries, total = site.parts.definitions.page(view.listing, view.offset, view.limit)
-    if not queries and total:
-        view = view.within(total)
-        queries, total = site.parts.definitions.page(view.listing, view.offset, view.limit)
+    view, queries, total = queries_in_view(site, list_view(site.asked, LIMIT))
     return {
         "view": view,
         "queries": queries,
         "sources": site.parts.catalogue.all(),
         "total": total,
         "pages": -(-total // view.limit),
-        "is_full": request.query_params.get("full") == "1",
-        "seen": mark_of_all(queries, site.parts.clock.now(), total),
+        "is_full": site.asked.get("full") == "1",
+        "seen": list_fingerprint(queries, site.parts.clock.now(), total),
     }
 
 

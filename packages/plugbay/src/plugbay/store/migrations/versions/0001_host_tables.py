@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 from alembic import op
-from plugbay.store.times import UTCDateTime
+from plugbay.store.tables import UTCDateTime
 
 revision = "0001"
 down_revision = None

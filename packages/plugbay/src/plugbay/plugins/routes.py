@@ -1,0 +1,227 @@
+"""The block of the application's routes that belongs to the host and its plugins, and who is inside it."""
+
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, HTTPException
+from fastapi.routing import APIRoute, APIWebSocketRoute, RouteContext, iter_route_contexts
+from starlette.requests import HTTPConnection, Request
+from starlette.routing import BaseRoute, Match
+
+from plugbay.auth.guard import ANSWERING
+from plugbay.auth.roles import LEAVE, state_of
+from plugbay.errors import PluginRefused, UnknownPlugin
+from plugbay.logs import get_logger
+
+# a value that fits each of Starlette's path convertors, to try a path that has parameters
+_SAMPLES = {"integer": "1", "float": "1.0", "uuid": "00000000-0000-4000-8000-000000000000"}
+
+_INCLUDED = "plugbay_included"
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one owner adds: a router, where it stands, and what guards it."""
+
+    owner: str
+    router: APIRouter
+    prefix: str = ""
+    dependencies: Sequence[Any] = ()
+    include_in_schema: bool = True
+
+
+@dataclass
+class _Block:
+    """Our part of the application's routes, as it is served now."""
+
+    contributions: list[Contribution] = field(default_factory=list)
+    routes: list[BaseRoute] = field(default_factory=list)
+
+
+class RouteTable:
+    """Adds and takes back routers while the application runs; the application's own routes come first."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self._block = _Block()
+        self._announced: list[Contribution] = []
+
+    @property
+    def contributions(self) -> list[Contribution]:
+        return list(self._block.contributions)
+
+    def of_owner(self, owner: str) -> list[RouteContext]:
+        """The routes that an owner contributed, with their full paths."""
+        routers = [item for item in self._known() if item.owner == owner]
+        return [route for item in routers for route in iter_route_contexts(self._included(item))]
+
+    def announce(self, contribution: Contribution) -> None:
+        """Keeps the place of a router that is served later; refuses one that clashes."""
+        self.check(contribution)
+        self._announced = [*self._announced, contribution]
+
+    def serve(self, owner: str) -> None:
+        """Opens what an owner announced."""
+        ready = [item for item in self._announced if item.owner == owner]
+        if ready:
+            self._announced = [item for item in self._announced if item.owner != owner]
+            self.replace([*(item for item in self.contributions if item.owner != owner), *ready])
+
+    def remove_owner(self, owner: str) -> None:
+        """Takes back all that an owner contributed or announced."""
+        self._announced = [item for item in self._announced if item.owner != owner]
+        self.replace([item for item in self.contributions if item.owner != owner])
+
+    def replace(self, contributions: Sequence[Contribution]) -> None:
+        """Serves exactly these from now on; requests under way are not disturbed."""
+        # FastAPI keeps what was included in a cached tree: only a fresh block forgets the old one
+        fresh = [route for item in contributions for route in self._included(item)]
+        self._swap(_Block(list(contributions), fresh))
+        self._app.openapi_schema = None
+
+    def keep_last(self) -> None:
+        """Routes that the application added after us are its own: they win over ours."""
+        routes = self._app.router.routes
+        if self._block.routes and routes[-1] is not self._block.routes[-1]:
+            self._swap(self._block)
+
+    def warn_if_hidden(self) -> None:
+        """Names the application's route that answers every page of ours in our place, if there is one."""
+        ours = [route for route in iter_route_contexts(self._block.routes) if "GET" in (route.methods or ())]
+        for other in self._application_routes():
+            if ours and all("GET" in _methods_taken(other, route) for route in ours):
+                shown = f"{type(other).__name__} {getattr(other, 'path', '') or '/'}"
+                log.warning("routes_hidden", by=shown, hint="use app.router.default instead")
+                return
+
+    def check(self, contribution: Contribution) -> None:
+        """Refuses a router with a route that cannot be guarded, or that is already taken."""
+        taken = [("the application", route) for route in self._application_routes()]
+        taken += [(item.owner, route) for item in self._known() for route in self._included(item)]
+        for route in iter_route_contexts(self._included(contribution)):
+            _refuse_unguarded(route)
+            for owner, other in taken:
+                for method in _methods_taken(other, route):
+                    shown = f"{method} {route.path}"
+                    raise PluginRefused(reason=f"its route {shown} is already taken by {owner}")
+
+    def _known(self) -> list[Contribution]:
+        return [*self._block.contributions, *self._announced]
+
+    def _application_routes(self) -> list[BaseRoute]:
+        ours = set(map(id, self._block.routes))
+        return [route for route in self._app.router.routes if id(route) not in ours]
+
+    def _swap(self, block: _Block) -> None:
+        self._app.router.routes = [*self._application_routes(), *block.routes]
+        self._block = block
+
+    def _included(self, item: Contribution) -> list[BaseRoute]:
+        """The router as FastAPI would include it."""
+        # kept on the router, for all hosts of the process: reading a route takes FastAPI a millisecond
+        known: dict[Any, list[BaseRoute]] = vars(item.router).setdefault(_INCLUDED, {})
+        gates = (*self._app.router.dependencies, *item.dependencies)
+        key = (item.prefix, item.include_in_schema, *map(_identity, gates))
+        if key not in known:
+            known[key] = _include(item, gates)
+        return known[key]
+
+
+def _include(item: Contribution, gates: Sequence[Any]) -> list[BaseRoute]:
+    shelf = APIRouter(dependency_overrides_provider=_Overrides())
+    shelf.include_router(
+        item.router,
+        prefix=item.prefix,
+        dependencies=list(gates),
+        include_in_schema=item.include_in_schema,
+    )
+    return shelf.routes
+
+
+def _identity(gate: Any) -> tuple[Any, ...]:
+    """What tells one dependency from another, be it hashable or not; the included routes keep it alive."""
+    return id(gate.dependency), gate.use_cache, gate.scope, tuple(getattr(gate, "scopes", None) or ())
+
+
+class _Overrides:
+    """What the application that answers puts in the place of dependencies, as its tests may do."""
+
+    @property
+    def dependency_overrides(self) -> dict[Any, Any]:
+        return getattr(ANSWERING.get(), "dependency_overrides", {})
+
+
+class OpenRequests:
+    """A dependency of every route of a loaded plugin. WebSockets are not counted: they may stay for days."""
+
+    def __init__(self) -> None:
+        self._inside = 0
+        self._is_closed = False
+        self._changed = threading.Condition()
+
+    async def __call__(self, request: HTTPConnection) -> None:
+        if isinstance(request, Request):
+            self._enter()
+            state_of(request.scope)[LEAVE] = self._leave
+
+    def close(self, patience_s: float) -> bool:
+        """Lets nobody in any more and waits for those inside; False if some are still there."""
+        with self._changed:
+            self._is_closed = True
+            return self._changed.wait_for(lambda: not self._inside, patience_s)
+
+    def _enter(self) -> None:
+        with self._changed:
+            if self._is_closed:  # while the request was on its way, the plugin went
+                raise HTTPException(404)
+            self._inside += 1
+
+    def _leave(self) -> None:
+        with self._changed:
+            self._inside -= 1
+            self._changed.notify_all()
+
+
+@cache
+def counted(owner: str) -> Callable[[HTTPConnection], Awaitable[None]]:
+    """The same for the routes of an installed package, which all hosts of the process share."""
+
+    async def count(request: HTTPConnection) -> None:
+        try:
+            plugin = request.app.state.plugbay.modules.get(owner)
+        except UnknownPlugin:
+            raise HTTPException(404) from None
+        await plugin.open_requests(request)
+
+    return count
+
+
+def _refuse_unguarded(route: RouteContext) -> None:
+    if not isinstance(route.original_route, APIRoute | APIWebSocketRoute):
+        kind = type(route.original_route).__name__
+        raise PluginRefused(
+            reason=f"its route {route.path} is a {kind}, which the login cannot guard: use a FastAPI route"
+        )
+
+
+def _methods_taken(other: BaseRoute, route: RouteContext) -> Iterator[str]:
+    """The methods of `route` that `other`, standing before it, would answer."""
+    kind = "websocket" if isinstance(route.original_route, APIWebSocketRoute) else "http"
+    for method in sorted(route.methods or {"GET"}):
+        scope = {"type": kind, "path": _sample_path(route), "root_path": "", "method": method, "headers": []}
+        if other.matches(scope)[0] is Match.FULL:
+            yield method
+
+
+def _sample_path(route: RouteContext) -> str:
+    convertors = getattr(route, "param_convertors", {})
+    path = str(route.path_format)
+    for name, convertor in convertors.items():
+        kind = type(convertor).__name__.removesuffix("Convertor").lower()
+        path = path.replace("{" + name + "}", _SAMPLES.get(kind, f"any-{name}"))
+    return path

@@ -1,0 +1,300 @@
+"""The editor of a query: its form, what the form tells while one types, and what becomes of it."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from fastapi import APIRouter, HTTPException
+from fastapi.responses import JSONResponse, Response
+from plugbay import CurrentUser, FlashMessage
+from plugbay.web import Typed, row_id
+
+from plugbay_scheduled_query.core.draft import FIELDS, Draft, Refused, draft_of
+from plugbay_scheduled_query.core.errors import SourceProblem
+from plugbay_scheduled_query.core.metric import BadMetric, check_config, gauge_value
+from plugbay_scheduled_query.core.model import MetricConfig, Outcome, Query, RenderType
+from plugbay_scheduled_query.core.results import iter_rows, preview
+from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone, parse, zone, zone_names
+from plugbay_scheduled_query.dialects.contract import Table
+from plugbay_scheduled_query.metrics.gauges import gauge_text
+from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
+from plugbay_scheduled_query.repository.definitions import VersionConflict
+from plugbay_scheduled_query.web.pages.charts import in_every_form
+from plugbay_scheduled_query.web.pages.site import (
+    CONFLICT,
+    EDITOR,
+    NO_QUERY,
+    NO_SOURCE,
+    PREFIX,
+    REFUSED,
+    CurrentSite,
+    Site,
+)
+
+NEW = {"cron_schedule": "*/15 * * * *", "render_type": "auto", "enabled": "on"}
+SCHEDULES = (
+    ("* * * * *", "every minute"),
+    ("*/5 * * * *", "every 5 minutes"),
+    ("*/15 * * * *", "every 15 minutes"),
+    ("0 * * * *", "every hour"),
+    ("0 */6 * * *", "every 6 hours"),
+    ("30 2 * * *", "daily at 02:30"),
+    ("0 8 * * 1-5", "weekdays at 08:00"),
+    ("0 6 * * 1", "Mondays at 06:00"),
+    ("0 4 1 * *", "on the first of each month at 04:00"),
+)
+NEXT_RUNS = 5
+EXAMPLE_VALUE = 42.0  # of a metric whose query has not been tried
+NOT_TYPED = ("csrf_token", "query_id", "version")  # fields that the form itself brings
+
+_WHOLE = re.compile(r"\s*[0-9]{1,9}\s*")
+_OFF = ("", "0", "false", "off", "no")
+_EMPTY_IS_NONE = ("timezone", "timeout")
+
+router = APIRouter(prefix=PREFIX, include_in_schema=False)
+
+
+@router.get("/create", dependencies=EDITOR)
+def new(site: CurrentSite) -> Response:
+    """An empty form, or what the address fills in."""
+    return form_page(site, NEW | dict(site.asked))
+
+
+@router.post("/create")
+def create(site: CurrentSite, typed: Typed, user: CurrentUser) -> Response:
+    """Stores a new query."""
+    saved = site.parts.editing.create(from_form(typed), user.name)
+    if isinstance(saved, Refused):
+        return form_page(site, typed, status_code=REFUSED, errors=saved.errors)
+    return _after_saving(site, saved, f"“{saved.query.name}” is created.")
+
+
+@router.get("/edit/{query_id}", dependencies=EDITOR)
+def edit(site: CurrentSite, query_id: str) -> Response:
+    """The form of a stored query."""
+    query = site.query(query_id)
+    return form_page(site, stored_form(query), query)
+
+
+@router.post("/edit/{query_id}")
+def save(site: CurrentSite, query_id: str, typed: Typed, user: CurrentUser) -> Response:
+    """Stores what was typed; if another one saved meanwhile, shows both."""
+    query = site.query(query_id)
+    try:
+        saved = site.parts.editing.edit(query.id, from_form(typed), user.name, _version(typed))
+    except UnknownQuery:
+        raise HTTPException(404, NO_QUERY) from None
+    except VersionConflict as conflict:
+        return _conflict_page(site, typed, conflict.current)
+    if isinstance(saved, Refused):
+        return form_page(site, typed, query, REFUSED, errors=saved.errors)
+    text = f"“{saved.query.name}” is saved." if saved.changed else "Nothing was changed."
+    return _after_saving(site, saved, text)
+
+
+@router.post("/try")
+def try_it(site: CurrentSite, typed: Typed) -> Response:
+    """Runs the text as it stands; without JavaScript the whole form comes back with the result in it."""
+    tried = tried_context(site, typed)
+    if site.is_part:
+        return site.page("tried", {"tried": tried})
+    query = site.query(typed["query_id"]) if typed.get("query_id") else None
+    return form_page(site, typed, query, tried=tried)
+
+
+@router.get("/next-runs", dependencies=EDITOR)
+def next_runs(site: CurrentSite, cron_schedule: str = "", timezone: str = "") -> Response:
+    """When the schedule that is being typed would run."""
+    place = timezone.strip() or site.parts.settings().timezone
+    found = upcoming(cron_schedule, place, site.parts.clock.now())
+    return site.page("next_runs", {"upcoming": found, "expression": cron_schedule})
+
+
+@router.post("/metric-line")
+def metric_line(site: CurrentSite, typed: Typed) -> Response:
+    """What /metrics would show of the metric that is being typed."""
+    return site.page("metric_line", {"metric": metric_preview(typed)})
+
+
+@router.get("/schema/{source_id}", dependencies=EDITOR)
+def schema(site: CurrentSite, source_id: str) -> Response:
+    """Tables and their columns, for the editor's completion."""
+    try:
+        found = site.parts.catalogue.schema(row_id(source_id, NO_SOURCE))
+    except SourceProblem as problem:
+        raise HTTPException(409, str(problem)) from None
+    return JSONResponse({"tables": completion(found.tables)})
+
+
+def form_page(
+    site: Site, typed: Mapping[str, str], query: Query | None = None, status_code: int = 200, **more: Any
+) -> Response:
+    """The form, filled in with what was typed."""
+    settings = site.parts.settings()
+    timezone = typed.get("timezone") or settings.timezone
+    context = {
+        "typed": typed,
+        "query": query,
+        "errors": {},
+        "sources": site.parts.catalogue.all(),
+        "schedules": SCHEDULES,
+        "zones": sorted(zone_names()),
+        "render_types": [kind.value for kind in RenderType],
+        "settings": settings,
+        "upcoming": upcoming(typed.get("cron_schedule", ""), timezone, site.parts.clock.now()),
+        "metric": metric_preview(typed),
+        "preview": latest_forms(site, query),
+        "topic": "editor",
+        **more,
+    }
+    return site.page("editor", context, status_code)
+
+
+def from_form(form: Mapping[str, str]) -> dict[str, Any]:
+    """What a form sent, as the API would have sent it; fields that the form does not have are left out.
+
+    A checkbox that is not ticked is not sent at all. The metric comes as `metric_name` and `metric_labels`,
+    one `name=value` a line, or as the JSON text `monitor_metric_config`.
+    """
+    given: dict[str, Any] = {name: _lines(form[name]) for name in FIELDS if name in form}
+    given["enabled"] = form.get("enabled", "").strip().lower() not in _OFF
+    for name in _EMPTY_IS_NONE:
+        if name in given and not given[name].strip():
+            given[name] = None
+    if _WHOLE.fullmatch(given.get("timeout") or ""):
+        given["timeout"] = int(given["timeout"])
+    if not given.get("data_source", "chosen"):
+        del given["data_source"]  # the empty choice of the list
+    if "metric_name" in form:
+        given["monitor_metric_config"] = _metric(form)
+    return given
+
+
+def as_form(draft: Draft) -> dict[str, str]:
+    """The fields of a form that shows a definition; `enabled` is left out when the box is not ticked."""
+    metric = draft.monitor_metric_config or MetricConfig("")
+    texts = {name: "" if value is None else str(value) for name, value in draft.as_json().items()}
+    texts["tags"] = ", ".join(draft.tags)
+    texts["metric_name"] = metric.metric_name
+    texts["metric_labels"] = "\n".join(f"{name}={value}" for name, value in metric.labels.items())
+    del texts["monitor_metric_config"], texts["enabled"]
+    return texts | ({"enabled": "on"} if draft.enabled else {})
+
+
+def stored_form(query: Query) -> dict[str, str]:
+    """A query as its form shows it; the version says what an edit was made of."""
+    return as_form(draft_of(query)) | {"version": str(query.version)}
+
+
+def differences(typed: Mapping[str, str], stored: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Where what somebody typed is not what another one saved meanwhile."""
+    names = [name for name in stored.keys() | typed.keys() if name not in NOT_TYPED]
+    changed = [name for name in sorted(names) if _plain(typed.get(name)) != _plain(stored.get(name))]
+    return [{"name": name, "mine": typed.get(name, ""), "theirs": stored.get(name, "")} for name in changed]
+
+
+@dataclass(frozen=True, slots=True)
+class Upcoming:
+    """The next runs of a schedule, each in its own zone beside the moment; or why there are none."""
+
+    error: str = ""
+    timezone: str = "UTC"
+    times: tuple[tuple[datetime, str], ...] = ()
+
+
+def upcoming(expression: str, timezone: str, now: datetime) -> Upcoming:
+    """What a schedule that is being typed would do."""
+    try:
+        place = zone(timezone)
+        times = parse(expression).next_times(now, place, NEXT_RUNS)
+    except (BadCron, UnknownTimezone) as error:
+        return Upcoming(error=str(error), timezone=timezone)
+    return Upcoming("", timezone, tuple((at, f"{at.astimezone(place):%a %Y-%m-%d %H:%M}") for at in times))
+
+
+def metric_preview(form: Mapping[str, str], value: float = EXAMPLE_VALUE) -> dict[str, str]:
+    """The exposition that a form's metric fields will produce, or what is wrong with them."""
+    config = from_form({"metric_name": "", **form}).get("monitor_metric_config")
+    if not config:
+        return {}
+    try:
+        return {"text": gauge_text(check_config(config), form.get("query", ""), value)}
+    except BadMetric as error:
+        return {"error": str(error)}
+
+
+def latest_forms(site: Site, query: Query | None) -> dict[str, Any] | None:
+    """The latest result of a query in each form, for the preview."""
+    latest = site.parts.overview.latest([query.id]).get(query.id) if query else None
+    if latest is None:
+        return None
+    return {"forms": in_every_form(latest.columns, latest.text, latest.is_whole), "latest": latest}
+
+
+def tried_context(site: Site, typed: Mapping[str, str]) -> dict[str, Any]:
+    """What Try it shows: every form of the result, and the number that a metric would get."""
+    outcome = site.parts.trying.run(from_form(typed))
+    if isinstance(outcome, Refused):
+        return {"errors": outcome.errors}
+    if outcome.status != "success":
+        return {"outcome": outcome}
+    return {"outcome": outcome, **_tried_result(outcome, typed)}
+
+
+def completion(tables: list[Table]) -> dict[str, list[str]]:
+    """Each table with its columns; a name that two schemas share is told apart by its schema."""
+    times = Counter(table.name for table in tables)
+    return {
+        table.name if times[table.name] == 1 else f"{table.schema}.{table.name}": [
+            column for column, _ in table.columns
+        ]
+        for table in tables
+    }
+
+
+def _conflict_page(site: Site, typed: Mapping[str, str], current: Query) -> Response:
+    conflict = {"current": current, "differences": differences(typed, stored_form(current))}
+    return form_page(site, typed, current, CONFLICT, conflict=conflict)
+
+
+def _after_saving(site: Site, saved: Saved, text: str) -> Response:
+    warnings = [FlashMessage(each, "warning") for each in site.parts.editing.warnings(saved)]
+    return site.to(f"{PREFIX}/query/{saved.query.id}", FlashMessage(text), *warnings)
+
+
+def _tried_result(outcome: Outcome, typed: Mapping[str, str]) -> dict[str, Any]:
+    text = outcome.result_json or "[]"
+    value = gauge_value(iter_rows(text))
+    short = preview(text)
+    made = in_every_form(outcome.columns, short.text, short.is_whole)
+    metric = metric_preview(typed, value) if value is not None else {}
+    return {"forms": made, "value": value, "metric": metric, "is_whole": short.is_whole}
+
+
+def _version(typed: Mapping[str, str]) -> int | None:
+    text = typed.get("version", "")
+    return row_id(text, NO_QUERY) if text else None
+
+
+def _metric(form: Mapping[str, str]) -> dict[str, Any] | None:
+    name, labels = form["metric_name"].strip(), _lines(form.get("metric_labels", ""))
+    if not name and not labels.strip():
+        return None
+    return {"metric_name": name, "labels": dict(_label(line) for line in labels.split("\n") if line.strip())}
+
+
+def _label(line: str) -> tuple[str, str]:
+    # a line without “=” is a label without a value; the check names what is wrong with it
+    name, _, value = line.partition("=")
+    return name.strip(), value.strip()
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n")  # browsers send every line break as two characters
+
+
+def _plain(text: str | None) -> str:
+    return _lines(text or "").strip()
