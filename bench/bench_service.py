@@ -19,16 +19,15 @@ from plugbay.store import open_store
 from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.assembly import Assembly
 from plugbay_scheduled_query.core.draft import Draft
-from plugbay_scheduled_query.core.model import MetricConfig
+from plugbay_scheduled_query.core.model import Execution, MetricConfig, Outcome, Run
 from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
-from plugbay_scheduled_query.repository.gauges import Samples
+from plugbay_scheduled_query.repository.gauges import StoredGauges
 from plugbay_scheduled_query.repository.history import Histories, HistoryFilter
 from plugbay_scheduled_query.repository.pruning import Housekeeping
-from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.runs.executing import Executing
@@ -173,20 +172,17 @@ def service_on(
     engine: EmbeddedEngine,
     executor: Executor,
     settings: Settings,
-    after: Callable[[Finished, Recorded], None],
+    tell: Callable[[Run, Outcome, Execution], None],
 ) -> Service:
-    clock, node = SystemClock(), Node(folder / "data")
+    clock = SystemClock()
     return Service(
+        store=store,
         clock=clock,
-        node=node,
-        claims=Claims(store, clock, node.id),
-        recording=Recording(store),
+        node=Node(folder / "data"),
         engine=engine,
         executing=Executing(clock, Shop(folder / "shop.db"), executor, lambda: settings),
-        executor=executor,
         settings=lambda: settings,
-        leases=False,
-        after=after,
+        tell=tell,
     )
 
 
@@ -202,13 +198,13 @@ def bench_throughput(count: int, max_parallel: int = 8) -> None:
         late: list[float] = []
         done, reports = threading.Event(), Reports(EventBus())
 
-        def after(finished: Finished, recorded: Recorded) -> None:
-            reports.tell(finished, recorded)
-            late.append((finished.executed_at - start_at).total_seconds() * 1000)
+        def tell(run: Run, outcome: Outcome, execution: Execution) -> None:
+            reports.tell(run, outcome, execution)
+            late.append((execution.executed_at - start_at).total_seconds() * 1000)
             if len(late) >= count:
                 done.set()
 
-        service = service_on(store, Path(folder), engine, executor, settings, after)
+        service = service_on(store, Path(folder), engine, executor, settings, tell)
         engine.handle(owner=OWNER, name=JOB, call=service.execute, returned=service.returned)
         engine.start()
         fill(store, 8, datetime.now(UTC))  # a warm-up: runners are up, statements are compiled
@@ -309,7 +305,7 @@ def bench_metrics(count: int = 10_000) -> None:
             connection.execute(
                 sa.update(tables.states).values(changed_at=datetime.now(UTC) - timedelta(minutes=5))
             )
-        keeper = GaugeKeeper(Samples(store), SystemClock())
+        keeper = GaugeKeeper(StoredGauges(store), SystemClock())
         started = time.perf_counter()
         size = len(keeper.text())
         print(

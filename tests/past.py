@@ -12,15 +12,15 @@ from typing import Any
 from plugbay import Store, SystemClock
 from plugbay.store import open_store
 from plugbay_scheduled_query.core.metric import gauge_value
-from plugbay_scheduled_query.core.model import Query, Result, Status, Trigger
+from plugbay_scheduled_query.core.model import Outcome, Query, Status, Trigger
 from plugbay_scheduled_query.core.results import read_rows
 from plugbay_scheduled_query.core.schedule import parse
 from plugbay_scheduled_query.demo import _level
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
+from plugbay_scheduled_query.repository.overview import Latest, Overview
 from plugbay_scheduled_query.repository.pruning import Keeping
-from plugbay_scheduled_query.repository.recording import Finished, Recording
-from plugbay_scheduled_query.repository.summaries import Latest, Summaries
+from plugbay_scheduled_query.repository.recording import Recording
 from plugbay_scheduled_query.runs.node import Node
 
 MOST = 420  # executions of one query
@@ -36,12 +36,12 @@ class Past:
         self.claims = Claims(store, self.clock, self.node.id)
         self.recording = Recording(store)
         self.definitions = Definitions(store, self.clock)
-        self.summaries = Summaries(store)
+        self.overview = Overview(store)
         self.dice = random.Random(7)
 
     def live(self) -> None:
         for query in self.definitions.all():
-            latest = self.summaries.latest([query.id]).get(query.id)
+            latest = self.overview.latest([query.id]).get(query.id)
             for at in self.times(query):
                 self.execute(query, latest, at)
         self.node.close()
@@ -56,34 +56,32 @@ class Past:
         yield from found[-MOST:]
 
     def execute(self, query: Query, latest: Latest | None, due: datetime) -> None:
-        claimed, _ = self.claims.start_now(query.id, "plugbay")
-        if claimed is None:  # a server runs it at this very moment
+        run, _ = self.claims.start_now(query.id, "plugbay")
+        if run is None:  # a server runs it at this very moment
             return
-        run = replace(claimed.run, trigger=Trigger.SCHEDULE, triggered_by=None, due_at=due)
-        ended = self.ending(latest, due)
-        late = timedelta(milliseconds=self.dice.lognormvariate(5, 1))
-        finished = Finished(claimed=replace(claimed, run=run), executed_at=due + late, **ended)
-        self.recording.record([finished], due + late, Keeping())
+        run = replace(run, trigger=Trigger.SCHEDULE, triggered_by=None, due_at=due)
+        outcome = self.ending(latest, due)
+        started_at = due + timedelta(milliseconds=self.dice.lognormvariate(5, 1))
+        self.recording.record([(run, replace(outcome, executed_at=started_at))], started_at, Keeping())
 
-    def ending(self, latest: Latest | None, at: datetime) -> dict[str, Any]:
+    def ending(self, latest: Latest | None, at: datetime) -> Outcome:
         chance = self.dice.random()
         if latest is None:
             error = "no such table: warehouse"
-            return {"status": Status.FAILED, "error": error, "duration_ms": self.dice.randint(2, 9)}
+            return Outcome(Status.FAILED, error=error, duration_ms=self.dice.randint(2, 9))
         if chance < 0.006:
             error = "the query took longer than its time limit of 30 s"
-            return {"status": Status.TIMEOUT, "error": error, "duration_ms": 30_000}
+            return Outcome(Status.TIMEOUT, error=error, duration_ms=30_000)
         if chance < 0.02:
-            return {"status": Status.FAILED, "error": "database is locked", "duration_ms": 5_012}
+            return Outcome(Status.FAILED, error="database is locked", duration_ms=5_012)
         return self.success(latest, at)
 
-    def success(self, latest: Latest, at: datetime) -> dict[str, Any]:
+    def success(self, latest: Latest, at: datetime) -> Outcome:
         rows = [[self.varied(cell, at) for cell in row] for row in read_rows(latest.text)]
         text = json.dumps(rows, default=str)
         took = int(self.dice.lognormvariate(3.6, 0.35))
-        result = Result(columns=latest.columns, text=text, row_count=len(rows))
-        fields = {"status": Status.SUCCESS, "duration_ms": took, "result": result}
-        return {**fields, "metric_value": gauge_value(rows)}
+        outcome = Outcome(Status.SUCCESS, latest.columns, text, len(rows), duration_ms=took)
+        return replace(outcome, value=gauge_value(rows))
 
     def varied(self, cell: Any, at: datetime) -> Any:
         """A number as it may have been then: busy in the evening, quiet at night."""

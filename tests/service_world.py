@@ -1,5 +1,6 @@
 """A node of the service to act with: real store, engine and runners; only the clock is in the test's hand."""
 
+import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -10,13 +11,11 @@ from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.model import Execution, Query
 from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.executor import Executor
-from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.history import Histories, HistoryFilter
-from plugbay_scheduled_query.repository.recording import Recording
 from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
-from plugbay_scheduled_query.runs.service import JOB, TASK, Service
+from plugbay_scheduled_query.runs.service import JOB, TASK, Ran, Service
 from plugbay_scheduled_query.runs.telling import Reports
 from plugbay_scheduled_query.settings import Settings
 from plugbay_task_worker.embedded import EmbeddedEngine
@@ -54,16 +53,13 @@ class World:
         self.engine = EmbeddedEngine(clock, claims, workers=8, task_workers=2)
         self.node = Node(data_dir)
         self.service = Service(
+            store=store,
             clock=clock,
             node=self.node,
-            claims=Claims(store, clock, self.node.id),
-            recording=Recording(store),
             engine=self.engine,
             executing=Executing(clock, Shop(shop), self.executor, lambda: self.settings),
-            executor=self.executor,
             settings=lambda: self.settings,
-            leases=store.dialect != "sqlite",
-            after=self.reports.tell,
+            tell=self.reports.tell,
         )
         self.engine.handle(owner=OWNER, name=JOB, call=self.service.execute, returned=self.service.returned)
         self.engine.every(owner=OWNER, name=TASK, seconds=60, call=self.service.tick)
@@ -87,6 +83,10 @@ class World:
         self.service.tick()
         self.settle()
 
+    def run_now(self, query: Query) -> Ran | None:
+        """Run Now by Ada, to its end."""
+        return run_now(self.service, query.id)
+
     def stop(self, grace_s: float = 5) -> None:
         self.engine.stop(grace_s)
         self.service.close()
@@ -106,6 +106,11 @@ def until(condition: Callable[[], object]) -> None:
             return
         pause.wait(0.01)
     raise AssertionError("it did not happen")
+
+
+def run_now(service: Service, query_id: int) -> Ran | None:
+    """Run Now by Ada for who has no event loop, to its end."""
+    return asyncio.run(service.run_now(query_id, "ada", PATIENCE_S))
 
 
 def executions(histories: Histories, query: Query) -> list[Execution]:

@@ -10,7 +10,7 @@ from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.queries.editing import Saved
 from plugbay_scheduled_query.tables import lanes, queries
 from plugbay_scheduled_query.web.dependencies import Parts
-from service_world import until
+from service_world import run_now, until
 
 PASSWORD = "correct horse battery staple"
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 375, "height": 780}
@@ -32,7 +32,7 @@ class World:
         return saved.query
 
     def run(self, query: Query) -> None:
-        ran = self.parts.service.run_now(query.id, "ada", 60)
+        ran = run_now(self.parts.service, query.id)
         assert ran
         assert ran.execution
 

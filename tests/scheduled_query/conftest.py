@@ -12,11 +12,12 @@ from plugbay import Store
 from plugbay.store import open_store
 from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.draft import Draft
-from plugbay_scheduled_query.core.model import Query, Result, Status
-from plugbay_scheduled_query.repository.claims import ClaimedRun, Claims
+from plugbay_scheduled_query.core.model import Outcome, Query, Run, Status
+from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories
-from plugbay_scheduled_query.repository.recording import Finished, Recording
+from plugbay_scheduled_query.repository.recording import Ended, Recording
+from plugbay_scheduled_query.repository.takeover import Ownership
 from plugbay_task_worker.tick_claims import MemoryTickClaims
 from service_world import World
 
@@ -76,6 +77,11 @@ def claims(store: Store, clock: FakeClock) -> Claims:
 
 
 @pytest.fixture
+def ownership(store: Store, clock: FakeClock) -> Ownership:
+    return Ownership(store, clock, "node-1")
+
+
+@pytest.fixture
 def recording(store: Store) -> Recording:
     return Recording(store)
 
@@ -117,21 +123,16 @@ def make_due(store: Store, clock: FakeClock) -> Callable[..., datetime]:
 
 
 @pytest.fixture
-def finished(clock: FakeClock) -> Callable[..., Finished]:
-    """A finished run, by default a success with one number."""
+def finished(clock: FakeClock) -> Callable[..., Ended]:
+    """A run with what came back of it, by default a success with one number."""
 
-    def finish(claimed: ClaimedRun, status: str = "success", **fields: Any) -> Finished:
-        result = Result(columns=("n",), text="[[1]]", row_count=1) if status == "success" else None
-        given = {
-            "executed_at": clock.now(),
-            "duration_ms": 5,
-            "result": result,
-            "metric_value": 1.0,
-            **fields,
-        }
-        if status != "success":
-            given |= {"error": "it broke", "metric_value": None}
-        return Finished(claimed=claimed, status=Status(status), **given)
+    def finish(run: Run, status: str = "success", **fields: Any) -> Ended:
+        given = {"executed_at": clock.now(), "duration_ms": 5}
+        if status == "success":
+            given |= {"columns": ("n",), "result_json": "[[1]]", "row_count": 1, "value": 1.0}
+        else:
+            given |= {"error": "it broke"}
+        return run, Outcome(Status(status), **{**given, **fields})
 
     return finish
 

@@ -2,7 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -10,7 +10,6 @@ from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.model import Trigger
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.pruning import Housekeeping, Keeping
-from service_world import PATIENCE_S, until
 
 
 def test_nothing_due_is_nothing_claimed(claims, add_query):
@@ -24,8 +23,8 @@ def test_a_due_query_is_claimed_once_and_moves_on(claims, add_query, make_due, d
     query = add_query()
     due_at = make_due(query)
     (claimed,) = claims.claim_batch(10, "UTC")
-    assert claimed.run.due_at == due_at
-    assert (claimed.sql, claimed.run.trigger, claimed.run.attempt) == ("SELECT 1", Trigger.SCHEDULE, 1)
+    assert claimed.due_at == due_at
+    assert (claimed.sql, claimed.trigger, claimed.attempt) == ("SELECT 1", Trigger.SCHEDULE, 1)
     assert claims.claim_batch(10, "UTC") == []
     after = definitions.get(query.id)
     assert after.running
@@ -51,7 +50,7 @@ def test_times_passed_over_are_counted(claims, add_query, make_due, clock):
     query = add_query(cron_schedule="0 0 * * *")
     make_due(query, 10 * 86_400)
     (claimed,) = claims.claim_batch(10, "UTC")
-    assert claimed.run.missed in (10, 11)  # by the database's clock, midnight may have come meanwhile
+    assert claimed.missed in (10, 11)  # by the database's clock, midnight may have come meanwhile
 
 
 def test_a_time_that_was_claimed_is_not_claimed_again_by_a_clock_set_back(store, claims, add_query, make_due):
@@ -97,7 +96,7 @@ def test_run_now_needs_no_lane_and_leaves_the_schedule_alone(claims, add_query, 
     claims.claim_paced("UTC", 30)
     claimed, running = claims.start_now(second.id, "ada")
     assert running is None
-    assert (claimed.run.trigger, claimed.run.triggered_by, claimed.run.due_at) == (
+    assert (claimed.trigger, claimed.triggered_by, claimed.due_at) == (
         Trigger.MANUAL,
         "ada",
         None,
@@ -138,7 +137,7 @@ def test_many_nodes_claim_everything_and_nothing_twice(store, clock, add_query, 
     def drain(node: Claims) -> list[int]:
         got: list[int] = []
         while found := node.claim_batch(5, "UTC"):
-            got += [item.run.query_id for item in found]
+            got += [item.query_id for item in found]
         return got
 
     with ThreadPoolExecutor(6) as pool:
@@ -146,55 +145,9 @@ def test_many_nodes_claim_everything_and_nothing_twice(store, clock, add_query, 
     assert len(claimed) == len(set(claimed)) == 60
 
 
-def test_the_runs_of_a_dead_node_are_taken_over_one_attempt_higher(store, claims, clock, add_query, make_due):
-    make_due(add_query())
-    (first,) = claims.claim_batch(1, "UTC")
-    (second,) = Claims(store, clock, "node-2").take_over(["node-1"])
-    assert (second.id, second.run.attempt, second.run.due_at) == (first.id, 2, first.run.due_at)
-    assert Claims(store, clock, "node-3").nodes() == {"node-2"}
-
-
-def test_a_lease_that_is_over_is_taken_over_and_one_that_is_not_stays(
-    store, claims, clock, add_query, make_due
-):
-    make_due(add_query())
-    claims.claim_batch(1, "UTC")
-    other = Claims(store, clock, "node-2")
-    assert other.take_over(None) == []
-    with store.begin() as connection:
-        connection.execute(sa.update(tables.runs).values(lease_until=clock.now() - timedelta(seconds=60)))
-    assert len(other.take_over(None)) == 1
-
-
-def test_leases_are_extended_for_this_node_only(store, claims, clock, add_query, make_due):
-    make_due(add_query())
-    (claimed,) = claims.claim_batch(1, "UTC")
-    with store.begin() as connection:
-        connection.execute(sa.update(tables.runs).values(lease_until=None))
-    Claims(store, clock, "node-2").extend_leases([claimed.id])
+def when_claimed(store) -> datetime:
     with store.connect() as connection:
-        assert connection.scalar(sa.select(tables.runs.c.lease_until)) is None
-    claims.extend_leases([claimed.id])
-    with store.connect() as connection:
-        assert connection.scalar(sa.select(tables.runs.c.lease_until)) > clock.now()
-
-
-def test_a_run_that_was_given_back_keeps_its_attempt(store, claims, clock, add_query, make_due):
-    make_due(add_query())
-    (first,) = claims.claim_batch(1, "UTC")
-    claims.release([first.id])
-    (again,) = Claims(store, clock, "node-2").take_over([""])
-    assert again.run.attempt == 1
-
-
-def test_a_cancel_is_seen_by_the_node_that_runs(store, claims, clock, add_query):
-    query = add_query()
-    assert claims.request_cancel(query.id, "ada") is None
-    claimed, _ = claims.start_now(query.id, "ada")
-    other = Claims(store, clock, "node-2")
-    assert other.request_cancel(query.id, "bob") == claimed.id
-    assert claims.mine() == {claimed.id: "bob"}
-    assert other.mine() == {}
+        return connection.execute(sa.select(tables.runs.c.claimed_at)).scalar_one()
 
 
 def test_a_lane_rests_as_long_as_the_setting_says_now(
@@ -203,10 +156,11 @@ def test_a_lane_rests_as_long_as_the_setting_says_now(
     make_due(add_query("first"), 10)
     make_due(add_query("second"), 5)
     (first,) = claims.claim_paced("UTC", 86_400)
-    recording.record([finished(first)], first.run.claimed_at, Keeping())
+    claimed_at = when_claimed(store)
+    recording.record([finished(first)], claimed_at, Keeping())
     assert claims.claim_paced("UTC", 86_400) == []
     with store.begin() as connection:
-        ended_at = first.run.claimed_at - timedelta(seconds=31)
+        ended_at = claimed_at - timedelta(seconds=31)
         connection.execute(sa.update(tables.lanes).values(ended_at=ended_at))
     assert [item.query_name for item in claims.claim_paced("UTC", 30)] == ["second"]
 
@@ -225,7 +179,7 @@ def test_a_lane_rests_by_the_clock_that_claims_go_by(store, claims, recording, a
     make_due(add_query("first"), 10)
     make_due(add_query("second"), 5)
     (first,) = claims.claim_paced("UTC", 3600)
-    recording.record([finished(first)], first.run.claimed_at - timedelta(days=1), Keeping())
+    recording.record([finished(first)], when_claimed(store) - timedelta(days=1), Keeping())
     assert claims.claim_paced("UTC", 3600) == []
     assert 3500 < claims.rest_s(3600) <= 3600
 
@@ -246,15 +200,6 @@ def test_run_now_at_the_moment_of_a_claim_stops_no_other(store, claims, add_quer
     assert definitions.get(pressed.id).next_run_at < definitions.get(other.id).next_run_at
 
 
-def test_a_run_that_its_own_node_does_not_know_of_comes_to_its_end(store, claims, clock, add_query, make_due):
-    make_due(add_query())
-    (lost,) = claims.claim_batch(1, "UTC")  # say, the connection broke at the commit
-    with store.begin() as connection:
-        connection.execute(sa.update(tables.runs).values(lease_until=clock.now() - timedelta(seconds=60)))
-    claims.extend_leases([lost.id + 1])
-    assert [item.id for item in claims.take_over(None)] == [lost.id]
-
-
 def test_a_query_that_is_deleted_while_run_now_starts_keeps_its_rows_until_the_end(
     store, claims, add_query, definitions, clock
 ):
@@ -262,41 +207,6 @@ def test_a_query_that_is_deleted_while_run_now_starts_keeps_its_rows_until_the_e
     claims.start_now(query.id, "ada")
     definitions.delete(query.id)
     assert not Housekeeping(store, clock).purge_step()
-
-
-def test_a_lane_is_not_kept_by_a_run_that_is_gone(store, claims, add_query, make_due):
-    make_due(add_query())
-    with store.begin() as connection:
-        connection.execute(sa.update(tables.lanes).values(run_id=4711))
-    claims.free_orphaned_lanes()
-    assert len(claims.claim_paced("UTC", 30)) == 1
-    claims.free_orphaned_lanes()
-    make_due(add_query("another"))
-    assert claims.claim_paced("UTC", 30) == []
-
-
-@pytest.mark.parametrize("store", ["postgresql"], indirect=True)  # SQLite has one writer at a time
-def test_a_lane_that_another_node_takes_while_we_free_it_is_theirs(store, claims, add_query, clock):
-    query, lanes = add_query(), tables.lanes
-    with store.begin() as connection:
-        connection.execute(sa.update(lanes).values(run_id=4711))
-    with ThreadPoolExecutor(1) as other_thread:
-        with store.begin() as connection:
-            values = {"query_id": query.id, "source_id": 1, "trigger": "schedule", "node": "another"}
-            run = sa.insert(tables.runs).values(values | {"claimed_at": clock.now()})
-            run_id = connection.scalar(run.returning(tables.runs.c.id))
-            connection.execute(sa.update(lanes).values(run_id=run_id))
-            freeing = other_thread.submit(claims.free_orphaned_lanes)
-            until(lambda: is_waiting_for_a_lock(store))
-        freeing.result(PATIENCE_S)
-    with store.connect() as connection:
-        assert connection.scalar(sa.select(lanes.c.run_id)) == run_id
-
-
-def is_waiting_for_a_lock(store) -> bool:
-    query = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    with store.connect() as connection:
-        return connection.scalar(sa.text(query)) is not None
 
 
 def test_a_lane_whose_run_ended_while_we_looked_rests_too(store, claims, add_query, make_due, clock):

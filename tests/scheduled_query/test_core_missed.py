@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from plugbay_scheduled_query.core import missed
-from plugbay_scheduled_query.core.missed import Advance, advance, passed_over
-from plugbay_scheduled_query.core.schedule import Schedule, parse, zone
+from plugbay_scheduled_query.core import schedule as schedules
+from plugbay_scheduled_query.core.schedule import Advance, Schedule, advance, parse, passed_over, zone
 
 NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -78,7 +77,7 @@ def test_a_year_of_downtime_is_counted_in_full(expression: str, expected: int, t
 
 def test_a_year_of_every_minute_is_not_walked_through(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
-    monkeypatch.setattr(missed, "_count_one_by_one", lambda *args: asked.append(args) or 0)
+    monkeypatch.setattr(schedules, "_count_one_by_one", lambda *args: asked.append(args) or 0)
     assert passed_over(parse("* * * * *"), zone("America/Denver"), NOON - YEAR, NOON) == 525_600
     assert not asked
 

@@ -12,7 +12,6 @@ from plugbay_scheduled_query.core.model import (
     Run,
     Status,
     Trigger,
-    remember,
 )
 
 NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -59,12 +58,12 @@ def test_an_execution_has_every_field_of_a_history_record() -> None:
 
 
 def test_a_run_says_who_may_record_it() -> None:
-    run = Run(id=1, query_id=7, data_source="sales", trigger=Trigger.MANUAL, node="a", claimed_at=NOON)
-    assert (run.node, run.attempt, run.due_at, run.missed) == ("a", 1, None, 0)
+    run = Run(id=1, query_id=7, query_name="sales", source_id=3, sql="SELECT 1", trigger=Trigger.MANUAL)
+    assert (run.attempt, run.due_at, run.missed) == (1, None, 0)
 
 
 def test_values_do_not_change_once_made() -> None:
-    run = Run(id=1, query_id=7, data_source="sales", trigger=Trigger.SCHEDULE, node="a", claimed_at=NOON)
+    run = Run(id=1, query_id=7, query_name="sales", source_id=3, sql="SELECT 1", trigger=Trigger.SCHEDULE)
     with pytest.raises(FrozenInstanceError):
         run.attempt = 2  # type: ignore[misc]
 
@@ -74,10 +73,3 @@ def test_a_metric_configuration_is_the_specified_object() -> None:
         "metric_name": "orders",
         "labels": {"region": "eu"},
     }
-
-
-def test_a_sparkline_remembers_the_last_thirty() -> None:
-    recent: tuple[int, ...] = ()
-    for n in range(40):
-        recent = remember(recent, n)
-    assert recent == tuple(range(10, 40))

@@ -10,7 +10,6 @@ from plugbay_scheduled_query.core.paging import (
     NumberRange,
     from_nearer_end,
     numbers_of_page,
-    numbers_to_prune,
     paginate,
 )
 
@@ -96,14 +95,6 @@ def test_all_pages_together_are_all_rows_once(lowest: int, size: int, limit: int
     ]
     seen = [number for found in pages for number in range(found.lowest, found.highest + 1)]
     assert sorted(seen) == list(range(lowest, lowest + size))
-
-
-@pytest.mark.parametrize(
-    ("keep", "expected"),
-    [(-1, NOTHING), (0, NumberRange(11, 20)), (4, NumberRange(11, 16)), (10, NOTHING), (99, NOTHING)],
-)
-def test_pruning_takes_the_oldest_beyond_the_limit(keep: int, expected: NumberRange) -> None:
-    assert numbers_to_prune(NumberRange(11, 20), keep) == expected
 
 
 @given(st.integers(0, 60), st.integers(0, 90), st.integers(1, 20))

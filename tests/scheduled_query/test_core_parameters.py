@@ -1,71 +1,14 @@
 """Request parameters read strictly, and times as the API writes them."""
 
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_scheduled_query.core.paging import MAX_ID, BadParameter, Period, period, plain_integer
+from plugbay_scheduled_query.core.paging import BadParameter, Period, period
 from plugbay_scheduled_query.core.text import as_utc, format_utc
 
 STATUSES = ("all", "success", "failed", "timeout")
-
-
-# --- integers --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("text", "number"), [("1", 1), ("50", 50), ("200", 200), ("007", 7)])
-def test_a_plain_integer_is_read(text: str, number: int) -> None:
-    assert plain_integer("limit", text, 1, 200) == number
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "1.0",
-        "+1",
-        " 1",
-        "1 ",
-        "1e2",
-        "0x1",
-        "1_000",
-        "１",
-        "٣",
-        "one",
-        "1;",
-        "true",
-        "--1",
-        "-",
-        "9" * 21,
-        "1\n",
-    ],
-)
-def test_what_is_not_a_plain_integer_is_refused(text: str) -> None:
-    with pytest.raises(BadParameter, match=r"^page must be a plain integer$"):
-        plain_integer("page", text)
-
-
-def test_bounds_are_told() -> None:
-    with pytest.raises(BadParameter, match="limit must be at least 1"):
-        plain_integer("limit", "0", 1, 200)
-    with pytest.raises(BadParameter, match="limit must be at most 200"):
-        plain_integer("limit", "201", 1, 200)
-    with pytest.raises(BadParameter, match="page must be at least 1"):
-        plain_integer("page", "-3")
-
-
-def test_an_id_is_what_an_integer_column_can_hold() -> None:
-    assert plain_integer("query_id", str(MAX_ID)) == 2**63 - 1
-    with pytest.raises(BadParameter, match="at most"):
-        plain_integer("query_id", str(MAX_ID + 1))
-
-
-@given(st.text(max_size=30))
-def test_any_text_is_an_integer_within_bounds_or_refused(text: str) -> None:
-    with suppress(BadParameter):
-        assert 1 <= plain_integer("page", text) <= MAX_ID
 
 
 # --- periods ---------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 from plugbay_scheduled_query.core.model import RenderType
-from plugbay_scheduled_query.core.rendering import detect, render, trend
+from plugbay_scheduled_query.core.rendering import change_since, detect, render
 
 AUTO, TABLE, COUNTER, METRIC, RAW = RenderType
 
@@ -84,7 +84,7 @@ def test_raw_is_the_text_as_it_is_stored() -> None:
     assert render(RAW, ["n"], "[[5]]").kind is RAW
 
 
-# --- trend -----------------------------------------------------------------------------------------------
+# --- change ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -105,23 +105,23 @@ def test_raw_is_the_text_as_it_is_stored() -> None:
         (123456789012345678, float(123456789012345678), 0, "unchanged"),
     ],
 )
-def test_a_trend_is_told_against_the_value_before(
+def test_a_change_is_told_against_the_value_before(
     value: float | Decimal, previous: float, direction: int, text: str
 ) -> None:
-    found = trend(value, previous)
+    found = change_since(previous, value)
     assert found is not None
     assert (found.direction, found.text) == (direction, text)
 
 
-def test_without_a_value_before_there_is_no_trend() -> None:
-    assert trend(5, None) is None
+def test_without_a_value_before_there_is_no_change() -> None:
+    assert change_since(None, 5) is None
     counter = render(AUTO, ["n"], "[[5]]").counter
     assert counter is not None
-    assert counter.trend is None
+    assert counter.change is None
 
 
-def test_a_counter_carries_its_trend() -> None:
+def test_a_counter_carries_its_change() -> None:
     counter = render(AUTO, ["n"], "[[110]]", previous=100.0).counter
     assert counter is not None
-    assert counter.trend is not None
-    assert counter.trend.text == "+10.0 %"
+    assert counter.change is not None
+    assert counter.change.text == "+10.0 %"

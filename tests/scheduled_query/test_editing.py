@@ -9,6 +9,7 @@ from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.core.metric import series_of
 from plugbay_scheduled_query.core.model import MetricConfig
 from plugbay_scheduled_query.core.source import Source
+from plugbay_scheduled_query.queries.capacity import FRESH_S, Capacities
 from plugbay_scheduled_query.queries.editing import QueryEditing, Saved, UnknownQuery
 from plugbay_scheduled_query.repository.definitions import Definitions, VersionConflict
 from plugbay_scheduled_query.repository.sources import SourceRepository
@@ -48,13 +49,18 @@ def cancelled():
 
 
 @pytest.fixture
-def editing(definitions, sources, settings, events, clock, cancelled):
+def capacities(definitions, sources, settings, clock):
+    return Capacities(definitions, sources, lambda: settings, clock)
+
+
+@pytest.fixture
+def editing(definitions, sources, settings, events, capacities, cancelled):
     return QueryEditing(
         definitions,
         sources,
         lambda: settings,
         events,
-        clock,
+        capacities,
         lambda query_id, by: cancelled.append((query_id, by)),
     )
 
@@ -171,12 +177,38 @@ def test_an_edit_that_does_not_touch_the_schedule_warns_of_nothing(editing):
     assert editing.warnings(slower)
 
 
-def test_the_capacity_of_every_source(editing, sources):
+def test_the_capacity_of_every_source(editing, capacities, sources):
     sources.add(Source("lake", "duckdb:////lake.duckdb"), "duckdb")
     saved(editing.create({**GIVEN, "cron_schedule": "*/2 * * * *"}, "ada"))
-    found = editing.capacity()
+    found = capacities.measured()
     assert found["shop"].fill == pytest.approx(30 / 120)
     assert found["lake"].needed == 0
+
+
+def test_pages_remember_capacities_until_something_that_counts_changes(
+    editing, capacities, sources, settings, clock, monkeypatch
+):
+    made = saved(editing.create({**GIVEN, "cron_schedule": "*/2 * * * *"}, "ada")).query
+    seen = [capacities.by_source()]
+    assert capacities.by_source() is seen[-1]
+
+    def is_new() -> bool:
+        seen.append(capacities.by_source())
+        return seen[-1] is not seen[-2]
+
+    saved(editing.toggle(made.id, "ada"))
+    assert is_new()
+    editing.delete(made.id, "ada")
+    assert is_new()
+    sources.add(Source("lake", "duckdb:////lake.duckdb"), "duckdb")
+    assert is_new()
+    monkeypatch.setattr(settings, "interval", 60)
+    assert is_new()
+    monkeypatch.setattr(settings, "timezone", "Asia/Kolkata")
+    assert is_new()
+    assert not is_new()
+    clock.advance(FRESH_S)  # what other processes did
+    assert is_new()
 
 
 # edit

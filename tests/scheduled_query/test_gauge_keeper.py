@@ -6,13 +6,13 @@ import pytest
 from plugbay_scheduled_query.core.draft import draft_of
 from plugbay_scheduled_query.core.model import MetricConfig
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
-from plugbay_scheduled_query.repository.gauges import Samples
+from plugbay_scheduled_query.repository.gauges import StoredGauges
 from plugbay_scheduled_query.repository.pruning import Housekeeping, Keeping
 
 
 @pytest.fixture
 def keeper(store, clock) -> GaugeKeeper:
-    return GaugeKeeper(Samples(store), clock)
+    return GaugeKeeper(StoredGauges(store), clock)
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def publish(claims, recording, finished, clock, add_query):
 
     def admission(query, value: float) -> None:
         claimed, _ = claims.start_now(query.id, "ada")
-        recording.record([finished(claimed, metric_value=value)], clock.now(), Keeping())
+        recording.record([finished(claimed, value=value)], clock.now(), Keeping())
 
     make.admission = admission
     return make
@@ -158,7 +158,7 @@ def test_changes_by_clocks_that_differ_are_seen_one_by_one(keeper, publish, edit
     assert 'plugbay_query_up{query_id="1",name="Sales"} 1.0' in keeper.text()
 
 
-class ReadSamples(Samples):
+class ReadSamples(StoredGauges):
     """Remembers which gauges were read one by one, and lets something happen before they are handed over."""
 
     def __init__(self, store) -> None:

@@ -1,13 +1,14 @@
 """The exposition: read back by Prometheus's own client, and changed line by line."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from threading import Thread
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_scheduled_query.core.model import Sample
-from plugbay_scheduled_query.metrics.gauges import GaugeBoard, exposition, family_header, sample_line
+from plugbay_scheduled_query.core.model import MetricConfig, Sample
+from plugbay_scheduled_query.metrics.gauges import GaugeBoard, gauge_text
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -42,6 +43,11 @@ def read(text: str) -> dict[str, Metric]:
 
 def values(text: str, name: str) -> dict[tuple[tuple[str, str], ...], float]:
     return {tuple(sorted(found.labels.items())): found.value for found in read(text)[name].samples}
+
+
+def exposition(samples: Iterable[Sample]) -> str:
+    """The text of these samples alone."""
+    return GaugeBoard(samples).text()
 
 
 def test_no_samples_no_text() -> None:
@@ -113,8 +119,8 @@ def test_a_float_is_read_back_to_the_last_bit(value: float) -> None:
 
 
 def test_integers_are_written_as_floats() -> None:
-    assert sample_line("n", {}, 5) == "n 5.0\n"
-    assert sample_line("n", {}, True) == "n 1.0\n"
+    assert gauge_text(MetricConfig("n"), "SELECT 5", 5).endswith("\nn 5.0\n")
+    assert "\norders 5.0\n" in exposition([sample(value=5)])
 
 
 LINES = st.text(st.characters(exclude_categories=("Cs", "Cc"), include_characters="\n\t"), max_size=60)
@@ -130,9 +136,9 @@ def test_any_label_value_and_name_is_read_back(labels: dict[str, str], name: str
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=60))
 def test_any_query_text_makes_one_help_line(query: str) -> None:
-    header = family_header("orders", "gauge", f"metric for query {query}")
-    assert len(header.splitlines()) == 2
-    assert read(header + sample_line("orders", {}, 1))["orders"].samples[0].value == 1.0
+    assert len(gauge_text(MetricConfig("orders"), query, None).splitlines()) == 2
+    text = gauge_text(MetricConfig("orders"), query, 1)
+    assert read(text)["orders"].samples[0].value == 1.0
 
 
 # --- the board -------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def tell(health, recording, clock) -> Callable[..., None]:
 
     def record(item) -> None:
         (recorded,) = recording.record([item], clock.now(), Keeping())
-        health.reports.tell(item, recorded)
+        health.reports.tell(*item, recorded)
 
     return record
 
@@ -81,13 +81,13 @@ def test_the_time_of_executions_adds_up_however_they_end(health, tell, claims, f
 def test_lateness_is_from_the_due_time_to_the_start(health, tell, claim_due, finished, add_query):
     for name, late_s in (("a", 2.5), ("b", 4.0)):
         claimed = claim_due(add_query(name))
-        tell(finished(claimed, executed_at=claimed.run.due_at + timedelta(seconds=late_s)))
+        tell(finished(claimed, executed_at=claimed.due_at + timedelta(seconds=late_s)))
     assert (health["starts_total"], health["start_lateness_seconds_total"]) == (2, 6.5)
 
 
 def test_a_start_by_a_clock_that_was_set_back_is_not_late(health, tell, claim_due, finished, add_query):
     claimed = claim_due(add_query())
-    tell(finished(claimed, executed_at=claimed.run.due_at - timedelta(hours=1)))
+    tell(finished(claimed, executed_at=claimed.due_at - timedelta(hours=1)))
     assert (health["starts_total"], health["start_lateness_seconds_total"]) == (1, 0)
 
 
@@ -102,7 +102,7 @@ def test_what_a_person_starts_is_neither_a_scheduled_start_nor_late(
 def test_the_times_that_were_passed_over_add_up(health, tell, claim_due, finished, add_query):
     for name, missed in (("a", 3), ("b", 0), ("c", 4)):
         claimed = claim_due(add_query(name))
-        tell(finished(replace(claimed, run=replace(claimed.run, missed=missed))))
+        tell(finished(replace(claimed, missed=missed)))
     assert health["missed_total"] == 7
 
 

@@ -51,7 +51,7 @@ def test_there_is_nothing_to_do_while_nothing_is_deleted(keeping_house, ran, sto
 def test_history_goes_in_steps_and_the_query_itself_an_hour_later(
     keeping_house, ran, store, definitions, clock, monkeypatch
 ):
-    monkeypatch.setattr(housekeeping, "STEP", 2)
+    monkeypatch.setattr(housekeeping, "PURGE_STEP", 2)
     query, other = ran(5), ran(1, "other")
     definitions.delete(query.id)
     steps = 0

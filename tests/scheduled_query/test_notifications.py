@@ -11,6 +11,7 @@ import pytest
 from plugbay import Store
 from plugbay.store import open_store
 from plugbay_scheduled_query import tables
+from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.runs import telling as notifications
 from plugbay_scheduled_query.runs.telling import Notifications
 from plugbay_scheduled_query.settings import Settings
@@ -63,9 +64,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def ended(claims, finished, add_query):
-    """A finished run of a query of that name."""
-    return lambda name="Orders", **fields: finished(claims.start_now(add_query(name).id, "ada")[0], **fields)
+def ended(claims, recording, finished, add_query, clock):
+    """A run of a query of that name with what came back of it, recorded."""
+
+    def record(name="Orders", **fields):
+        item = finished(claims.start_now(add_query(name).id, "ada")[0], **fields)
+        return *item, *recording.record([item], clock.now(), Keeping())
+
+    return record
 
 
 def settings_of(*urls: str, **fields) -> Settings:
@@ -75,22 +81,22 @@ def settings_of(*urls: str, **fields) -> Settings:
 def test_each_execution_is_one_message_without_its_data(channel, ended):
     calls = []
     told = Notifications(lambda: settings_of(channel.url), lambda: calls.append(1))
-    told.announce(ended("Orders"))
-    told.announce(ended("Visitors", status="failed"))
+    told.announce(*ended("Orders"))
+    told.announce(*ended("Visitors", status="failed"))
     assert calls == [1]  # one sender sends what waits
     told.send_waiting()
     assert [item["title"] for item in channel.received] == ["Orders: success", "Visitors: failed"]
     assert "Error: it broke" in channel.received[1]["message"]
     assert "[[1]]" not in json.dumps(channel.received)
     assert (told.sent, told.failed) == (2, 0)
-    told.announce(ended("Later"))
+    told.announce(*ended("Later"))
     assert calls == [1, 1]
 
 
 @pytest.mark.parametrize("settings", [Settings(), settings_of(), Settings(notification_urls="json://x")])
 def test_nothing_is_sent_unless_it_is_asked_for_and_there_is_a_channel(ended, settings):
     calls = []
-    Notifications(lambda: settings, lambda: calls.append(1)).announce(ended())
+    Notifications(lambda: settings, lambda: calls.append(1)).announce(*ended())
     assert calls == []
 
 
@@ -98,7 +104,7 @@ def test_a_channel_that_fails_is_counted_and_named_without_its_secret(channel, e
     channel.status = 500
     told = Notifications(lambda: settings_of(channel.url, "nonsense://hunter2"), lambda: None)
     with caplog.at_level(logging.DEBUG):
-        told.announce(ended())
+        told.announce(*ended())
         told.send_waiting()
     assert (told.sent, told.failed) == (0, 1)
     assert 'notification_failed title="Orders: success"' in caplog.text
@@ -114,7 +120,7 @@ def test_a_channel_that_breaks_stops_no_other_message(ended, monkeypatch):
 
     monkeypatch.setattr(told, "_send", breaks)
     for name in ("one", "two"):
-        told.announce(ended(name))
+        told.announce(*ended(name))
     told.send_waiting()
     assert told.failed == 2
 
@@ -123,7 +129,7 @@ def test_a_slow_channel_fills_no_memory(ended, monkeypatch, caplog):
     monkeypatch.setattr(notifications, "MOST_WAITING", 2)
     told = Notifications(lambda: settings_of("json://127.0.0.1:9/"), lambda: None)
     for name in ("one", "two", "three"):
-        told.announce(ended(name))
+        told.announce(*ended(name))
     assert len(told._waiting) == 2
     assert told.failed == 1
     assert 'notification_failed title="three: success" reason="2 others wait"' in caplog.text
@@ -133,10 +139,10 @@ def test_a_sender_that_is_told_to_stop_leaves_the_rest_to_the_next(channel, ende
     calls = []
     told = Notifications(lambda: settings_of(channel.url), lambda: calls.append(1))
     for name in ("one", "two"):
-        told.announce(ended(name))
+        told.announce(*ended(name))
     told.send_waiting(lambda: not channel.received)
     assert len(channel.received) == len(calls) == 1
-    told.announce(ended("three"))
+    told.announce(*ended("three"))
     told.send_waiting()
     assert len(channel.received) == 3
     assert len(calls) == 2

@@ -7,11 +7,11 @@ import pytest
 import sqlalchemy as sa
 from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.draft import draft_of
-from plugbay_scheduled_query.core.model import MetricConfig, Result
-from plugbay_scheduled_query.repository.claims import Claims
-from plugbay_scheduled_query.repository.gauges import Samples
+from plugbay_scheduled_query.core.model import MetricConfig
+from plugbay_scheduled_query.repository.gauges import StoredGauges
 from plugbay_scheduled_query.repository.history import HistoryFilter
-from plugbay_scheduled_query.repository.pruning import Keeping
+from plugbay_scheduled_query.repository.pruning import Housekeeping, Keeping
+from plugbay_scheduled_query.repository.takeover import Ownership
 
 KEEP_ALL = Keeping()
 
@@ -36,15 +36,14 @@ def count(store, table) -> int:
 
 def test_a_success_is_kept_on_the_query_and_in_its_history(run, add_query, definitions, histories):
     query = add_query()
-    result = Result(columns=("a", "a"), text='[[1,"x"]]', row_count=1, truncated=True)
-    recorded = run(query, result=result)
+    recorded = run(query, columns=("a", "a"), result_json='[[1,"x"]]', truncated=True)
     after = definitions.get(query.id, with_result=True)
     assert (after.last_result, after.last_result_key) == ('[[1,"x"]]', ("a", "a"))
     assert (after.last_status, after.last_duration_ms, after.last_error) == ("success", 5, None)
     assert not after.running
     (item,), total = histories.page(query.id, HistoryFilter(), 1, 50)
     assert total == 1
-    assert item == recorded.execution
+    assert item == recorded
     assert item.truncated
 
 
@@ -61,9 +60,9 @@ def test_what_another_attempt_took_over_is_dropped(
 ):
     query = add_query()
     claimed, _ = claims.start_now(query.id, "ada")
-    Claims(store, clock, "node-2").take_over(["node-1"])
+    Ownership(store, clock, "node-2").take_over(["node-1"])
     (recorded,) = recording.record([finished(claimed)], clock.now(), Keeping())
-    assert recorded.is_dropped
+    assert recorded is None
     assert count(store, tables.history) == 0
     assert count(store, tables.runs) == 1
     assert "result_dropped" in caplog.text
@@ -76,7 +75,7 @@ def test_a_group_is_recorded_in_the_order_it_came(
         make_due(add_query(f"q{number}"), 100 - number)
     batch = [finished(claimed) for claimed in claims.claim_batch(50, "UTC")]
     recorded = recording.record(batch, clock.now(), Keeping())
-    ids = [item.execution.id for item in recorded]
+    ids = [item.id for item in recorded]
     assert ids == sorted(ids)
     assert count(store, tables.runs) == 0
     assert count(store, tables.history) == 20
@@ -93,11 +92,11 @@ def test_one_that_cannot_be_recorded_does_not_hold_up_the_others(
     with store.begin() as connection:
         values = {"query_id": first.id, "source_id": 1, "trigger": "schedule", "node": "x", "due_at": due_at}
         connection.execute(
-            sa.insert(tables.runs).values(values | {"id": batch[0].claimed.id, "claimed_at": due_at})
+            sa.insert(tables.runs).values(values | {"id": batch[0][0].id, "claimed_at": due_at})
         )
     bad, good = recording.record(batch, clock.now(), Keeping())
-    assert bad.is_dropped
-    assert not good.is_dropped
+    assert bad is None
+    assert good
     assert count(store, tables.runs) == 0
 
 
@@ -141,7 +140,7 @@ def test_results_go_with_their_history_but_the_latest_stays(store, run, add_quer
 def test_without_history_the_record_is_still_up_to_date(store, run, add_query, definitions):
     query = add_query()
     recorded = run(query, keeping=Keeping(enable_history=False))
-    assert recorded.execution.id is None
+    assert recorded.id is None
     assert definitions.get(query.id).last_status == "success"
     assert count(store, tables.history) == 0
 
@@ -162,7 +161,7 @@ def test_pages_are_newest_first_and_a_page_past_the_end_is_empty(
     run, add_query, histories, page: int, limit: int, expected: list[int]
 ):
     query = add_query()
-    ids = [run(query).execution.id for _ in range(10)]
+    ids = [run(query).id for _ in range(10)]
     items, total = histories.page(query.id, HistoryFilter(), page, limit)
     assert [ids.index(item.id) + 1 for item in items] == expected
     assert total == 10
@@ -185,9 +184,9 @@ def test_date_and_status_filters_go_together(run, add_query, histories, clock):
 
 def test_a_gauge_keeps_its_last_value_over_failures_and_results_without_a_number(store, run, add_query):
     query = add_query(monitor_metric_config=MetricConfig("orders", {}))
-    run(query, metric_value=7.0)
+    run(query, value=7.0)
     run(query, "failed")
-    run(query, metric_value=None)
+    run(query, value=None)
     with store.connect() as connection:
         assert connection.scalar(sa.select(tables.states.c.metric_value)) == 7.0
 
@@ -195,7 +194,7 @@ def test_a_gauge_keeps_its_last_value_over_failures_and_results_without_a_number
 def test_the_last_thirty_values_and_durations_are_kept(run, add_query, definitions):
     query = add_query()
     for number in range(35):
-        run(query, metric_value=float(number), duration_ms=number, keeping=Keeping(enable_history=False))
+        run(query, value=float(number), duration_ms=number, keeping=Keeping(enable_history=False))
     after = definitions.get(query.id)
     assert after.recent_values == tuple(float(n) for n in range(5, 35))
     assert after.recent_durations_ms == tuple(range(5, 35))
@@ -226,7 +225,7 @@ def test_a_value_of_the_old_gauge_is_not_shown_as_the_new_ones(
     source_id = claimed.source_id
     definitions.update(query.id, edited, source_id, "bob", "UTC", None)
     recording.record([finished(claimed)], clock.now(), KEEP_ALL)
-    (reading,) = Samples(store).all()
+    (reading,) = StoredGauges(store).all()
     sample = reading.sample
     assert (sample.metric_name, sample.value, sample.is_up) == ("visitors", None, True)
 
@@ -241,3 +240,12 @@ def test_a_clock_that_was_set_back_hides_nothing_from_a_date_filter(run, add_que
     wanted = HistoryFilter("all", noon - timedelta(hours=1), noon + timedelta(hours=1))
     found, total = histories.page(query.id, wanted, 1, 50)
     assert (len(found), total) == (10, 10)
+
+
+@pytest.mark.parametrize(("keep", "left"), [(-1, 10), (0, 0), (4, 4), (10, 10), (99, 10)])
+def test_pruning_takes_the_oldest_beyond_the_limit(run, add_query, histories, store, clock, keep, left):
+    query = add_query()
+    ids = [run(query).id for _ in range(10)]
+    Housekeeping(store, clock).prune_step(Keeping(limit_history=keep))
+    found, _ = histories.page(query.id, HistoryFilter(), 1, 50)
+    assert [item.id for item in found] == ids[::-1][:left]

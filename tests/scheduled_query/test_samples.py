@@ -12,6 +12,7 @@ from plugbay_scheduled_query import demo as samples
 from plugbay_scheduled_query.core.model import RenderType
 from plugbay_scheduled_query.repository.sources import Origin
 from plugbay_scheduled_query.web.dependencies import Parts
+from service_world import run_now
 
 
 @contextmanager
@@ -31,7 +32,7 @@ def test_a_first_start_brings_a_source_and_six_queries_that_ran(tmp_path: Path):
         found = list(parts.definitions.all())
         assert [query.name for query in found] == [fields["name"] for fields in samples.QUERIES]
         for query in found:
-            assert parts.service.run_now(query.id, "ada", 60)  # joins the first run, or is the second
+            assert run_now(parts.service, query.id)  # joins the first run, or is the second
             latest = parts.definitions.get(query.id)
             assert latest
             assert (latest.name, latest.last_status, latest.last_error) == (query.name, "success", None)

@@ -15,7 +15,7 @@ from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.model import MetricConfig
 from plugbay_scheduled_query.repository.recording import Recording
 from plugbay_scheduled_query.settings import Settings
-from service_world import FOREVER, PATIENCE_S, executions, until
+from service_world import FOREVER, executions, run_now, until
 
 MIGRATIONS = Path(tables.__file__).parent / "migrations"
 
@@ -114,7 +114,7 @@ def test_after_downtime_each_query_runs_once_and_the_missed_times_are_kept(
 
 def test_run_now_runs_at_once_and_leaves_the_schedule_alone(world, add_query, definitions):
     here, query = world(), add_query(enabled=False)
-    ran = here.service.run_now(query.id, "ada", PATIENCE_S)
+    ran = here.run_now(query)
     assert (ran.execution.status, ran.execution.trigger, ran.execution.triggered_by) == (
         "success",
         "manual",
@@ -125,22 +125,21 @@ def test_run_now_runs_at_once_and_leaves_the_schedule_alone(world, add_query, de
 
 
 def test_run_now_of_an_unknown_query_is_none(world):
-    assert world().service.run_now(12345, "ada", 1) is None
+    assert run_now(world().service, 12345) is None
 
 
 def test_run_now_that_takes_longer_goes_on_and_others_join_it(world, add_query):
     here, query = world(), add_query(query=FOREVER, timeout=300)
-    first = here.service.run_now(query.id, "ada", 0)
-    second = here.service.run_now(query.id, "bob", 0)
-    assert first.execution is None
-    assert second.run_id == first.run_id
+    (first, promise), (second, _) = (here.service.begin_now(query.id, who) for who in ("ada", "bob"))
+    assert not promise.done()
+    assert second == first
     assert here.service.cancel(query.id, "ada")
     here.settle()
 
 
 def test_cancel_stops_a_running_query_and_names_who_did_it(world, add_query, histories):
     here, query = world(), add_query(query=FOREVER, timeout=300)
-    here.service.run_now(query.id, "ada", 0)
+    here.service.begin_now(query.id, "ada")
     assert here.service.cancel(query.id, "bob")
     here.settle()
     (item,) = executions(histories, query)
@@ -151,7 +150,7 @@ def test_cancel_stops_a_running_query_and_names_who_did_it(world, add_query, his
 def test_a_cancel_reaches_the_node_that_runs(world, add_query, histories, clock):
     here, there = world(), world()
     query = add_query(query=FOREVER, timeout=300)
-    here.service.run_now(query.id, "ada", 0)
+    here.service.begin_now(query.id, "ada")
     assert there.service.cancel(query.id, "bob")
     here.settle()
     assert executions(histories, query)[0].error_message == "cancelled by bob"
@@ -159,7 +158,7 @@ def test_a_cancel_reaches_the_node_that_runs(world, add_query, histories, clock)
 
 def test_a_query_that_takes_too_long_times_out(world, add_query, histories):
     here, query = world(), add_query(query=FOREVER, timeout=1)
-    ran = here.service.run_now(query.id, "ada", PATIENCE_S)
+    ran = here.run_now(query)
     assert ran.execution.status == "timeout"
 
 
@@ -185,7 +184,7 @@ def test_a_stop_hands_over_what_it_interrupts_and_the_next_node_runs_it_again(
 
 def test_an_interrupted_run_now_is_recorded_as_such_and_not_repeated(world, add_query, histories):
     here, query = world(), add_query(query=FOREVER, timeout=300)
-    here.service.run_now(query.id, "ada", 0)
+    here.service.begin_now(query.id, "ada")
     here.stop(grace_s=0)
     there = world()
     there.service.recover()
@@ -282,7 +281,7 @@ def test_a_store_that_is_full_for_a_while_loses_nothing(world, add_query, histor
         return real(self, *args)
 
     monkeypatch.setattr(Recording, "_record", fails_once)
-    monkeypatch.setattr("plugbay_scheduled_query.recorder.RETRY_S", 0.01)
+    monkeypatch.setattr("plugbay_scheduled_query.runs.executing.RETRY_S", 0.01)
     here.tick()
     assert len(executions(histories, query)) == 1
     assert failures
@@ -291,7 +290,7 @@ def test_a_store_that_is_full_for_a_while_loses_nothing(world, add_query, histor
 def test_a_node_shows_that_it_is_alive_while_it_runs(world, add_query, store, clock):
     here, query = world(), add_query(query=FOREVER, timeout=300)
     here.service._leases = True
-    here.service.run_now(query.id, "ada", 0)
+    here.service.begin_now(query.id, "ada")
     with store.connect() as connection:
         before = connection.scalar(sa.select(tables.runs.c.lease_until))
     clock.advance(20)
@@ -310,7 +309,7 @@ def test_no_more_than_max_parallel_run_at_once_and_run_now_does_not_wait_for_the
     clock.advance(60)
     here.service.tick()
     here.wait_until_begun()
-    ran = here.service.run_now(quick.id, "ada", PATIENCE_S)
+    ran = here.run_now(quick)
     assert ran.execution.status == "success"
     assert len(here.service._claiming.admission._inside) == 2
     until(lambda: here.runs_at_work() == 2)  # once the worker of the quick one is through with it
@@ -347,9 +346,9 @@ def test_what_waits_when_the_service_stops_is_given_back_unspoilt(world, add_que
     clock.advance(60)
     here.service.tick()
     here.wait_until_begun()
-    joined = here.service.begin_now(second.id, "ada").promise
+    _, joined = here.service.begin_now(second.id, "ada")
     here.stop(grace_s=0)
     assert joined.result(0) is None
     there = world()
-    lost = there.service._claims.take_over(there.node.dead(there.service._claims.nodes()))
-    assert {run.query_name: run.run.attempt for run in lost} == {"first": 2, "second": 1}
+    lost = there.service._ownership.take_over(there.node.dead(there.service._ownership.nodes()))
+    assert {run.query_name: run.attempt for run in lost} == {"first": 2, "second": 1}

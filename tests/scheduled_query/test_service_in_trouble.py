@@ -9,10 +9,10 @@ import sqlalchemy as sa
 from own_thread import in_own_thread
 from plugbay.errors import StoreFull
 from plugbay_scheduled_query import tables
-from plugbay_scheduled_query.core.model import MetricConfig, Outcome, Result, Status
+from plugbay_scheduled_query.core.model import MetricConfig, Outcome, Status
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.pruning import Keeping
-from plugbay_scheduled_query.runs.executing import Answer, finish
+from plugbay_scheduled_query.runs.executing import with_value
 from plugbay_scheduled_query.settings import Settings
 from service_world import FOREVER, PATIENCE_S, executions, until
 
@@ -51,7 +51,7 @@ def test_who_is_told_of_an_execution_may_fail_and_no_run_stays_behind(world, add
     def after(finished, recorded):
         raise RuntimeError("the gauges cannot be read")
 
-    here.service._after = after
+    here.service._tell = after
     for query in queries:
         make_due(query)
     here.service.tick()
@@ -69,9 +69,9 @@ def test_a_result_that_no_store_takes_fails_alone(
 ):
     odd, good = add_query("odd"), add_query("good")
     runs = [claims.start_now(query.id, "ada")[0] for query in (odd, good)]
-    bad = finished(runs[0], result=Result(columns=("n",), text=f"[[{name!r}{name}]]", row_count=1))
+    bad = finished(runs[0], result_json=f"[[{name!r}{name}]]")
     recorded = recording.record([bad, finished(runs[1])], clock.now(), Keeping())
-    assert [item.execution.status for item in recorded] == ["failed", "success"]
+    assert [item.status for item in recorded] == ["failed", "success"]
     assert "could not be stored" in executions(histories, odd)[0].error_message
     assert len(executions(histories, good)) == 1
     assert live_runs(store) == 0
@@ -84,7 +84,7 @@ def test_an_execution_that_stumbles_frees_its_place(world, add_query, histories,
     def stumble(*args):
         raise RuntimeError("nobody thought of this")
 
-    monkeypatch.setattr("plugbay_scheduled_query.execution.finish", stumble)
+    monkeypatch.setattr("plugbay_scheduled_query.runs.executing.with_value", stumble)
     make_due(query)
     here.service.tick()
     here.settle()
@@ -158,7 +158,7 @@ def test_a_store_that_could_not_be_asked_is_asked_again_soon(world, add_query, m
 def test_a_node_stays_alive_while_the_engine_waits_for_its_last_runs(world, add_query, store, clock):
     here, query = world(), add_query(query=FOREVER, timeout=300)
     here.service._leases = True
-    here.service.run_now(query.id, "ada", 0)
+    here.service.begin_now(query.id, "ada")
     here.wait_until_begun()
     stopping = threading.Thread(target=here.engine.stop, args=(PATIENCE_S,))
     stopping.start()
@@ -171,7 +171,7 @@ def test_a_node_stays_alive_while_the_engine_waits_for_its_last_runs(world, add_
 
 def test_the_pulse_goes_on_after_the_store_was_away(world, add_query, monkeypatch, caplog):
     here, query = world(), add_query(query=FOREVER, timeout=300)
-    real, calls = here.service._claims.mine, []
+    real, calls = here.service._ownership.mine, []
 
     def away_at_first():
         calls.append(1)
@@ -179,8 +179,8 @@ def test_the_pulse_goes_on_after_the_store_was_away(world, add_query, monkeypatc
             raise OSError("the store is away")
         return real()
 
-    monkeypatch.setattr(here.service._claims, "mine", away_at_first)
-    here.service.run_now(query.id, "ada", 0)
+    monkeypatch.setattr(here.service._ownership, "mine", away_at_first)
+    here.service.begin_now(query.id, "ada")
     until(lambda: len(calls) > 3)
     assert caplog.text.count("pulse_failed") == 1
     here.service.cancel(query.id, "ada")
@@ -193,10 +193,10 @@ def test_a_run_that_another_node_took_over_is_stopped_here(world, add_query, mak
     make_due(query)
     here.service.tick()
     here.wait_until_begun()
-    (taken,) = there.service._claims.take_over([here.node.id])
+    (taken,) = there.service._ownership.take_over([here.node.id])
     here.settle()  # long before the time limit
     assert executions(histories, query) == []
-    assert taken.run.attempt == 2
+    assert taken.attempt == 2
 
 
 def test_what_a_node_took_over_from_many_comes_back_unspoilt_when_it_stops(
@@ -222,7 +222,7 @@ def test_a_query_that_does_not_listen_is_ended_soon_after_its_cancel(world, add_
     many = f"replace(replace(hex(zeroblob(1000)), '0', '{'a' * 10}'), 'a', '{'a' * 100}')"
     deaf = f"SELECT instr({many} || {many}, {many} || 'b')"
     here, query = world(), add_query(query=deaf, timeout=300)
-    here.service.run_now(query.id, "ada", 0)
+    here.service.begin_now(query.id, "ada")
     here.wait_until_begun()
     assert here.service.cancel(query.id, "bob")
     here.settle()
@@ -239,8 +239,8 @@ def test_run_now_finds_a_worker_though_every_source_is_busy(world, add_query, ad
     until(lambda: here.runs_at_work() == here.engine.workers - 2)
     for query in slow[4:]:  # there are as many runners
         here.service.cancel(query.id, "ada")
-    begun = here.service.begin_now(add_query("quick", enabled=False).id, "ada")
-    until(lambda: here.service._runs.has_begun(begun.run_id) or begun.promise.done())
+    run_id, promise = here.service.begin_now(add_query("quick", enabled=False).id, "ada")
+    until(lambda: here.service._runs.has_begun(run_id) or promise.done())
     for query in slow:
         here.service.cancel(query.id, "ada")
     here.settle()
@@ -264,18 +264,18 @@ def test_cancel_of_what_waits_is_recorded_once_and_at_once(world, add_query, mak
 
 def test_without_a_gauge_only_the_beginning_of_a_result_is_read(claims, add_query, clock):
     rows = ",".join(['["x"]'] * 60 + ["[7]"])
-    answer = Answer(Outcome(Status.SUCCESS, ("n",), f"[{rows}]", 61))
+    outcome = Outcome(Status.SUCCESS, ("n",), f"[{rows}]", 61)
     plain, _ = claims.start_now(add_query("plain").id, "ada")
     fed, _ = claims.start_now(add_query("fed", monitor_metric_config=MetricConfig("n", {})).id, "ada")
-    assert finish(plain, answer, clock.now(), 1).metric_value is None
-    assert finish(fed, answer, clock.now(), 1).metric_value == 7
+    assert with_value(outcome, plain).value is None
+    assert with_value(outcome, fed).value == 7
 
 
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 def test_a_result_that_finds_the_disk_full_is_recorded_when_there_is_room(
     world, store, add_query, make_due, histories, caplog, monkeypatch
 ):
-    monkeypatch.setattr("plugbay_scheduled_query.recorder.RETRY_S", 0.01)
+    monkeypatch.setattr("plugbay_scheduled_query.runs.executing.RETRY_S", 0.01)
     here, query = world(), add_query(query="SELECT hex(zeroblob(30000))")
     make_due(query)
     with full_disk(store):
@@ -343,7 +343,7 @@ def test_nothing_comes_to_its_end_while_somebody_looks_whether_all_is_at_rest(
 ):
     here, query = world(), add_query()
     recorder, ended = here.service._recorder, finished(claims.start_now(query.id, "ada")[0])
-    submitting = threading.Thread(target=recorder.submit, args=(ended,))
+    submitting = threading.Thread(target=recorder.submit, args=ended)
 
     def look() -> bool:
         submitting.start()
@@ -368,6 +368,6 @@ def test_a_cancel_at_the_very_beginning_of_an_execution_is_not_lost(world, add_q
         return real(source_id)
 
     monkeypatch.setattr(here.service._executing._targets, "target", cancelled_meanwhile)
-    here.service.run_now(query.id, "ada", PATIENCE_S)
+    here.run_now(query)
     (item,) = executions(histories, query)
     assert item.error_message == "cancelled by bob"

@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from plugbay_scheduled_query.repository.gauges import Samples
+from plugbay_scheduled_query.repository.gauges import StoredGauges
 from service_world import FOREVER
 from specification.asking import history, samples
 
@@ -79,7 +79,7 @@ def test_rule_3_a_failing_metric_update_is_logged_and_the_execution_is_still_tol
         raise OSError("the store is away")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Samples, "of", away)
+        patch.setattr(StoredGauges, "of", away)
         service.run(made["id"])
     assert len(lines(f"metric_not_updated id={made['id']}")) == 1
     assert len(lines("executed ")) == 1

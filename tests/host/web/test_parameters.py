@@ -7,7 +7,26 @@ from fastapi import FastAPI, Form, HTTPException, Query
 from fastapi.testclient import TestClient
 from plugbay.web import LARGEST_ID, PLAIN, RowId, Typed, plain_integer, row_id
 
-NO_PLAIN_INTEGERS = ["", "x", "1.0", "+1", " 1", "1 ", "1_0", "1e3", "١", "１", "9" * 21, "--1", "0x1"]
+NO_PLAIN_INTEGERS = [
+    "",
+    "x",
+    "1.0",
+    "+1",
+    " 1",
+    "1 ",
+    "1_0",
+    "1e3",
+    "١",
+    "１",
+    "9" * 21,
+    "--1",
+    "-",
+    "0x1",
+    "٣",
+    "1;",
+    "1\n",
+    "true",
+]
 
 
 @pytest.mark.parametrize("text", NO_PLAIN_INTEGERS)

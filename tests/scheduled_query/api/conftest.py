@@ -17,10 +17,10 @@ from fastapi.testclient import TestClient
 from plugbay import Plugbay
 from plugbay.auth import add_user, create_token
 from plugbay.auth.passwords import Costs, Passwords
-from plugbay_scheduled_query.core.model import Result, Status
+from plugbay_scheduled_query.core.model import Outcome, Status
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.pruning import Keeping
-from plugbay_scheduled_query.repository.recording import Finished, Recording
+from plugbay_scheduled_query.repository.recording import Recording
 from plugbay_scheduled_query.web.dependencies import Parts
 
 PASSWORD = "correct horse battery staple"
@@ -81,24 +81,24 @@ class Service:
         return ran
 
     def record(
-        self, query_id: int, status: str = "success", result: Result | None = None, **fields: Any
+        self, query_id: int, status: str = "success", result: dict[str, Any] | None = None, **fields: Any
     ) -> None:
         """An execution of the past, as if the query had run now and ended so."""
         claims = Claims(self.host.store, self.clock, "a-node-of-the-test")
-        claimed, _ = claims.start_now(query_id, "editor")
-        assert claimed
+        run, _ = claims.start_now(query_id, "editor")
+        assert run
         if status == "success" and result is None:
-            result = Result(columns=("n",), text="[[1]]", row_count=1)
+            result = {"columns": ("n",), "result_json": "[[1]]", "row_count": 1}
         error = None if status == "success" else "it broke"
         given = {
             "executed_at": self.clock.now(),
             "duration_ms": 5,
             "error": error,
-            "result": result,
+            **(result or {}),
             **fields,
         }
-        finished = Finished(claimed=claimed, status=Status(status), **given)
-        Recording(self.host.store).record([finished], self.clock.now(), Keeping())
+        outcome = Outcome(Status(status), **given)
+        Recording(self.host.store).record([(run, outcome)], self.clock.now(), Keeping())
 
     @contextmanager
     def settings(self, **values: Any) -> Iterator[None]:

@@ -5,7 +5,6 @@ import tracemalloc
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from plugbay_scheduled_query.core.model import Result
 
 ITEM = {
     "id",
@@ -139,7 +138,7 @@ def big(service, count: int = 1) -> tuple[int, str]:
     """A query with so many results of ten megabytes."""
     rows = [[number, "x" * 988] for number in range(10_000)]
     text = json.dumps(rows, separators=(",", ":"))
-    result = Result(columns=("n", "t"), text=text, row_count=len(rows), truncated=True)
+    result = {"columns": ("n", "t"), "result_json": text, "row_count": len(rows), "truncated": True}
     made = service.create()
     for _ in range(count):
         service.record(made["id"], result=result, preview="[[0]]")
@@ -165,9 +164,9 @@ def test_a_page_of_long_results_never_stands_in_memory(service):
     from plugbay_scheduled_query.repository.history import HistoryFilter
     from plugbay_scheduled_query.web.api.history import page_pieces
 
-    reader = service.parts.history_reader
+    reader = service.parts.histories
     tracemalloc.start()
-    found = reader.page(query_id, HistoryFilter(), 1, 50)
+    found = reader.stored_page(query_id, HistoryFilter(), 1, 50)
     size = sum(len(piece) for piece in page_pieces(found, '{"a":1}', reader.text))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

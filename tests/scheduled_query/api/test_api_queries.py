@@ -208,11 +208,9 @@ def test_the_latest_result_is_part_of_the_details_and_survives_a_failure(service
 
 def test_a_long_result_arrives_whole(service):
     rows = [[number, 'a "quoted" \\ text with a \t and ünïcode 🚢'] for number in range(20_000)]
-    from plugbay_scheduled_query.core.model import Result
-
     made = service.create()
     text = json.dumps(rows, ensure_ascii=False)
-    service.record(made["id"], result=Result(columns=("n", "t"), text=text, row_count=len(rows)))
+    service.record(made["id"], columns=("n", "t"), result_json=text, row_count=len(rows))
     assert len(text) > 900_000
     found = get(service, made["id"])
     assert found["last_result"] == text

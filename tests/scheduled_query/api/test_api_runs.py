@@ -82,28 +82,22 @@ def test_a_second_run_now_joins_the_first(service, endless):
 
 
 def test_a_run_of_another_process_is_joined_and_its_end_is_seen(service, monkeypatch):
-    from plugbay_scheduled_query.core.model import Status
+    from plugbay_scheduled_query.core.model import Outcome, Status
     from plugbay_scheduled_query.repository.claims import Claims
     from plugbay_scheduled_query.repository.pruning import Keeping
-    from plugbay_scheduled_query.repository.recording import Finished, Recording
+    from plugbay_scheduled_query.repository.recording import Recording
 
     made = service.create()
-    claimed, _ = Claims(service.host.store, service.clock, "elsewhere").start_now(made["id"], "ada")
+    run, _ = Claims(service.host.store, service.clock, "elsewhere").start_now(made["id"], "ada")
     answer = service.editor.post(f"/api/run-now/{made['id']}", params={"wait": 0})
     assert answer.json() == {"status": "running", "execution": None}
-    finished = Finished(
-        claimed=claimed,
-        executed_at=service.clock.now(),
-        duration_ms=5,
-        status=Status.FAILED,
-        error="over there",
-    )
+    outcome = Outcome(Status.FAILED, error="over there", executed_at=service.clock.now())
     is_live, seen = service.parts.service.is_live, []
 
     def ends_once_it_is_seen(run_id: int) -> bool:
         seen.append(is_live(run_id))
         if len(seen) == 1:
-            Recording(service.host.store).record([finished], service.clock.now(), Keeping())
+            Recording(service.host.store).record([(run, outcome)], service.clock.now(), Keeping())
         return seen[-1]
 
     monkeypatch.setattr(service.parts.service, "is_live", ends_once_it_is_seen)
@@ -256,14 +250,14 @@ def test_cancel_answers_202_and_409_when_nothing_runs(service, endless):
 def test_deleting_a_query_stops_its_run(service):
     made = service.create(FOREVER, timeout=300)
     service.editor.post(f"/api/run-now/{made['id']}", params={"wait": 0})
-    promise = service.parts.service.begin_now(made["id"], "test").promise
+    _, promise = service.parts.service.begin_now(made["id"], "test")
     assert service.editor.delete(f"/api/scheduled-queries/{made['id']}").status_code == 204
     execution = promise.result(60)
     assert execution.error_message == "cancelled by editor"
 
 
 def test_the_link_has_a_word_for_every_end(service):
-    from plugbay_scheduled_query.runs.run_now import Ran
+    from plugbay_scheduled_query.runs.service import Ran
     from plugbay_scheduled_query.web.api.runs import run_message
 
     made = service.create("SELECT 1", name="Named")

@@ -7,7 +7,6 @@ import threading
 
 import pytest
 import sqlalchemy as sa
-from plugbay_scheduled_query.core.model import Result
 from plugbay_scheduled_query.tables import history, results, runs
 
 FOREVER = (
@@ -149,7 +148,7 @@ def test_many_trials_keep_nobody_else_waiting(service):
 def result_of(service, rows, columns=("a", "b"), name=None):
     made = service.create(**({"name": name} if name else {}))
     text = json.dumps(rows, ensure_ascii=False)
-    service.record(made["id"], result=Result(columns=tuple(columns), text=text, row_count=len(rows)))
+    service.record(made["id"], columns=tuple(columns), result_json=text, row_count=len(rows))
     return made["id"]
 
 

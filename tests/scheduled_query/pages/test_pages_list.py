@@ -46,10 +46,22 @@ def test_the_next_due_query_is_named(service: Service):
 
 
 def test_how_full_each_source_is_stands_at_the_top(service: Service):
-    service.create(cron_schedule="* * * * *")
-    service.parts.capacities.forget()
+    made = service.create(cron_schedule="* * * * *")
+    before = fill_of_shop(service)
+    service.editor.patch(f"/api/scheduled-queries/{made['id']}", json={"cron_schedule": "*/2 * * * *"})
+    after = fill_of_shop(service)
+    assert 0 < after < before  # an edit by API shows at once
+    with service.settings(interval=60):
+        assert fill_of_shop(service) > after
+    service.editor.delete(f"/api/scheduled-queries/{made['id']}")
+    assert fill_of_shop(service) < after
+
+
+def fill_of_shop(service: Service) -> int:
     counters = read(service.viewer.get(LIST).text).first("div", id="counters")
-    assert re.search(r"shop \d+ %", counters.text)
+    found = re.search(r"shop (\d+) %", counters.text)
+    assert found
+    return int(found[1])
 
 
 @pytest.mark.parametrize("role", ["editor", "viewer"])

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from plugbay_scheduled_query.core.model import Status
 from plugbay_scheduled_query.dialects.contract import Table
-from plugbay_scheduled_query.repository.summaries import Point
+from plugbay_scheduled_query.repository.history import Point
 from plugbay_scheduled_query.web.pages.charts import (
     WEEKS,
     activity_chart,

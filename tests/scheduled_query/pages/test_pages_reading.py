@@ -2,9 +2,9 @@
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from plugbay_scheduled_query.core.model import Result
 from plugbay_scheduled_query.repository import overview
 from scheduled_query.api.conftest import Service
 from scheduled_query.pages.reading import live, read
@@ -20,8 +20,8 @@ def service(service_on_both: Service) -> Service:
     return service_on_both
 
 
-def result(*rows: list, columns: tuple[str, ...] = ("n",)) -> Result:
-    return Result(columns=columns, text=json.dumps(rows), row_count=len(rows))
+def result(*rows: list, columns: tuple[str, ...] = ("n",)) -> dict[str, Any]:
+    return {"columns": columns, "result_json": json.dumps(rows), "row_count": len(rows)}
 
 
 def executions(service: Service, query_id: int) -> list[dict]:
@@ -309,7 +309,7 @@ def test_a_widget_shows_its_result_by_its_render_type(
 def test_a_counter_shows_a_formatted_number_and_its_trend(service: Service):
     made = service.create(render_type="counter")
     for value in (1000, 1284):
-        service.record(made["id"], result=result([value]), metric_value=float(value))
+        service.record(made["id"], result=result([value]), value=float(value))
     page = read(service.viewer.get("/scheduled_query/results-widgets", params={"search": made["name"]}).text)
     assert "1,284" in page.first("article").text
     assert "+28.4 %" in page.first("article").text
@@ -340,7 +340,7 @@ def test_the_calendar_counts_each_day_by_how_it_went(service_on_both: Service):
     now = service.clock.now()
     for ago, status in ((40, "success"), (3, "success"), (3, "failed"), (1, "timeout"), (0, "success")):
         service.record(made["id"], status, executed_at=now - timedelta(days=ago))
-    days = service.parts.summaries.days(made["id"], (now - timedelta(days=30)).date(), now.date())
+    days = service.parts.histories.days(made["id"], (now - timedelta(days=30)).date(), now.date())
     assert days == {
         (now - timedelta(days=3)).date(): {"success": 1, "failed": 1},
         (now - timedelta(days=1)).date(): {"timeout": 1},

@@ -25,7 +25,6 @@ def followed(service: Service, path: str) -> str:
 
 def test_a_source_is_listed_with_its_masked_url_and_its_queries(service: Service, source: dict[str, Any]):
     service.create(data_source=source["name"], cron_schedule="0 * * * *")
-    service.parts.capacities.forget()
     page = read(service.admin.get(SOURCES).text)
     card = next(one for one in page.all("article") if source["name"] in one.text)
     assert "sqlite" in card.text

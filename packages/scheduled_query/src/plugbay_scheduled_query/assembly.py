@@ -8,26 +8,22 @@ from plugbay import Plugbay
 
 from plugbay_scheduled_query.catalogue import Catalogue
 from plugbay_scheduled_query.catalogue.editing import SourceEditing
+from plugbay_scheduled_query.core.model import Execution, Outcome, Run
 from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
 from plugbay_scheduled_query.queries.capacity import Capacities
-from plugbay_scheduled_query.queries.editing import QueryEditing
-from plugbay_scheduled_query.queries.trying import Trying
-from plugbay_scheduled_query.repository.claims import Claims
+from plugbay_scheduled_query.queries.editing import QueryEditing, Trying
 from plugbay_scheduled_query.repository.definitions import Definitions
-from plugbay_scheduled_query.repository.gauges import Samples
-from plugbay_scheduled_query.repository.history import Histories, HistoryReader
+from plugbay_scheduled_query.repository.gauges import StoredGauges
+from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.pruning import Housekeeping
-from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository
-from plugbay_scheduled_query.repository.summaries import Summaries
 from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
-from plugbay_scheduled_query.runs.run_now import Running
 from plugbay_scheduled_query.runs.service import JOB, TASK, Service
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
 from plugbay_scheduled_query.settings import Settings
@@ -115,38 +111,32 @@ def slots_of(engine: Any, settings: Settings) -> Slots:
 def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> Assembly:
     """Builds the service from the host's store, clock and events."""
     store, clock = host.store, host.clock
-    node = Node(host.data_dir)
-    claims = Claims(store, clock, node.id)
     executor = Executor(_runners(settings()), clock=clock)
     sources = SourceRepository(store, host.secrets, clock)
     catalogue = Catalogue(sources, executor, host)
-    gauges = GaugeKeeper(Samples(store), clock)
+    gauges = GaugeKeeper(StoredGauges(store), clock)
     reports = Reports(host.events)
     notifications = Notifications(settings, lambda: engine.submit(OWNER, NOTIFY, priority=BEHIND))
     executing = Executing(clock, catalogue, executor, settings)
 
-    def after(finished: Finished, recorded: Recorded) -> None:
-        if recorded.is_dropped:
-            return
-        if finished.claimed.metric:
-            gauges.refresh(finished.claimed.run.query_id)
-        reports.tell(finished, recorded)
-        notifications.announce(finished)
+    def tell(run: Run, outcome: Outcome, execution: Execution) -> None:
+        if run.metric:
+            gauges.refresh(run.query_id)
+        reports.tell(run, outcome, execution)
+        notifications.announce(run, outcome, execution)
 
     service = Service(
+        store=store,
         clock=clock,
-        node=node,
-        claims=claims,
-        recording=Recording(store),
+        node=Node(host.data_dir),
         engine=engine,
         executing=executing,
-        executor=executor,
         settings=settings,
-        leases=store.dialect != "sqlite",
-        after=after,
+        tell=tell,
     )
-    definitions, histories = Definitions(store, clock), Histories(store)
-    editing = QueryEditing(definitions, catalogue, settings, host.events, clock, service.cancel)
+    definitions = Definitions(store, clock)
+    capacities = Capacities(definitions, catalogue, settings, clock)
+    editing = QueryEditing(definitions, catalogue, settings, host.events, capacities, service.cancel)
     parts = Parts(
         host=host,
         clock=clock,
@@ -154,12 +144,10 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         settings=settings,
         describe_cron=host.get_module("ui_tools").describe_cron,  # type: ignore[union-attr]
         definitions=definitions,
-        histories=histories,
-        history_reader=HistoryReader(store),
+        histories=Histories(store),
         overview=Overview(store),
         activity=Activity(store, clock),
-        summaries=Summaries(store),
-        capacities=Capacities(editing.capacity, clock),
+        capacities=capacities,
         sources=sources,
         catalogue=catalogue,
         source_editing=SourceEditing(sources, catalogue, executor),
@@ -170,7 +158,6 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         reports=reports,
         editing=editing,
         trying=Trying(editing, executing),
-        running=Running(service, definitions, histories),
     )
     return Assembly(
         parts=parts,

@@ -16,12 +16,13 @@ from plugbay_scheduled_query.core.schedule import BadCron, Schedule, UnknownTime
 if TYPE_CHECKING:
     from plugbay import Plugbay
 
+    from plugbay_scheduled_query.queries.capacity import Capacities
     from plugbay_scheduled_query.queries.editing import QueryEditing
     from plugbay_scheduled_query.queries.transfer import Step
     from plugbay_scheduled_query.repository.definitions import Definitions
 
-
-MAX_COUNT = 1000
+BY = "command line"  # who makes what is imported
+MAX_COUNT = 1000  # times of a schedule
 
 
 def _read_cron(ctx: click.Context, param: click.Parameter, value: str) -> Schedule:
@@ -84,9 +85,6 @@ def cron(schedule: Schedule, timezone: tzinfo, after: datetime | None, count: in
         click.echo(moment.astimezone(timezone).isoformat())
 
 
-BY = "command line"  # who makes what is imported
-
-
 @click.group()
 def queries() -> None:
     """Export and import the definitions of queries."""
@@ -102,7 +100,7 @@ def export(file: IO[str], data_dir: Path | None) -> None:
     """
     from plugbay_scheduled_query.queries.transfer import document_of
 
-    with _opened(data_dir) as (_, definitions):
+    with _opened(data_dir) as (definitions, *_):
         document = document_of(definitions)
     json.dump(document, file, ensure_ascii=False, indent=2)
     file.write("\n")
@@ -122,11 +120,11 @@ def import_(file: IO[str], is_trial: bool, data_dir: Path | None) -> None:
     from plugbay_scheduled_query.queries.transfer import Import
 
     given = _read(file)
-    with _opened(data_dir) as (editing, definitions):
+    with _opened(data_dir) as (definitions, capacities, editing):
         steps = Import(editing, definitions).run(given, BY, is_trial)
         is_refused = any(step.outcome == "refused" for step in steps)
         is_stored = not is_trial and not is_refused
-        overloads = editing.overloads() if is_stored else []
+        overloads = capacities.overloads() if is_stored else []
     _tell(steps, is_stored)
     for sentence in overloads:
         click.echo(sentence, err=True)
@@ -146,10 +144,11 @@ def _read(file: IO[str]) -> Any:
 
 
 @contextmanager
-def _opened(data_dir: Path | None) -> "Iterator[tuple[QueryEditing, Definitions]]":
+def _opened(data_dir: Path | None) -> "Iterator[tuple[Definitions, Capacities, QueryEditing]]":
     """What commands work with, on the store that a server with the same options would use."""
     from plugbay_scheduled_query.catalogue import bring_in
     from plugbay_scheduled_query.catalogue.targets import language_of, own_store_of
+    from plugbay_scheduled_query.queries.capacity import Capacities
     from plugbay_scheduled_query.queries.editing import QueryEditing
     from plugbay_scheduled_query.repository.definitions import Definitions
     from plugbay_scheduled_query.repository.sources import SourceRepository
@@ -160,7 +159,9 @@ def _opened(data_dir: Path | None) -> "Iterator[tuple[QueryEditing, Definitions]
         settings = _settings_of(host)
         around = own_store_of(host)
         bring_in(sources, settings.named_sources(), lambda source: language_of(source, around))
-        yield QueryEditing(definitions, sources, lambda: settings, host.events, host.clock), definitions
+        capacities = Capacities(definitions, sources, lambda: settings, host.clock)
+        editing = QueryEditing(definitions, sources, lambda: settings, host.events, capacities)
+        yield definitions, capacities, editing
 
 
 def _settings_of(host: "Plugbay") -> Any:

@@ -1,4 +1,4 @@
-"""What a first start brings: a small shop whose numbers move with time, and six queries that watch it."""
+"""The samples of a first start: a small shop whose numbers move with time, and six queries that watch it."""
 
 import math
 import sqlite3
@@ -14,7 +14,6 @@ from plugbay_scheduled_query.repository.sources import Origin
 from plugbay_scheduled_query.tables import marks
 from plugbay_scheduled_query.web.dependencies import Parts
 
-FILE = SAMPLE_FILE  # which a source may be, although it is in the data directory
 SOURCE = "samples"
 AUTHOR = "plugbay"
 MARK = "samples"
@@ -120,7 +119,7 @@ def make_once(parts: Parts) -> None:
     for fields in QUERIES:
         saved = parts.editing.create({**fields, "data_source": SOURCE}, AUTHOR)
         if isinstance(saved, Saved):
-            parts.service.run_now(saved.query.id, AUTHOR, 0)
+            parts.service.begin_now(saved.query.id, AUTHOR)
 
 
 def _is_first_time(parts: Parts) -> bool:
@@ -132,7 +131,7 @@ def _is_first_time(parts: Parts) -> bool:
 
 def write_database(folder: Path) -> Path:
     """The sample database, made anew; returns where it is."""
-    path = folder / FILE
+    path = folder / SAMPLE_FILE  # which a source may be, although it is in the data directory
     path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.executescript(_SCHEMA)

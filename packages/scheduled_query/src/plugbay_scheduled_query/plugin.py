@@ -4,7 +4,7 @@ from typing import Any
 
 from plugbay import BaseModule, Event, Plugbay
 
-from plugbay_scheduled_query import demo as samples
+from plugbay_scheduled_query import demo
 from plugbay_scheduled_query.assembly import Assembly, assemble
 from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.settings import Settings
@@ -71,7 +71,7 @@ class ScheduledQueryPlugin(BaseModule):
         finally:  # a source that cannot be adopted now must not keep the others from being asked
             self._assembly.enter_engine()
         if self._host.config.samples:
-            samples.make_once(self.parts)
+            demo.make_once(self.parts)
 
     def _when_settings_changed(self, event: Event) -> None:
         if event.data["name"] == OWNER and self._assembly:

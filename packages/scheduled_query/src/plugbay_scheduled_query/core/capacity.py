@@ -1,4 +1,4 @@
-"""How often a schedule starts a run, on average, and at which hours."""
+"""How full a source is: the starts that its schedules need, and those that its pace allows."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -6,42 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-from plugbay_scheduled_query.core.missed import day_plan
-from plugbay_scheduled_query.core.schedule import Schedule, parse, zone
+from plugbay_scheduled_query.core.schedule import Schedule, day_plan, parse, zone
 
 HOURS = 24
+
 _DAY_MINUTES = HOURS * 60
-
-
-def starts_per_day(schedule: Schedule) -> float:
-    """How many runs a day brings, averaged over the days on which there are none."""
-    plan = day_plan(schedule.fields)
-    return len(plan) * plan.share_of_days()
-
-
-def starts_per_hour(schedule: Schedule) -> float:
-    """How many runs an hour brings, averaged over day and night."""
-    return starts_per_day(schedule) / HOURS
-
-
-def starts_by_hour(cron_schedule: str, timezone: str, at: datetime) -> tuple[float, ...]:
-    """The runs of an average day, by hour of UTC, with the zone's clock as it is at the moment `at`."""
-    offset = at.astimezone(zone(timezone)).utcoffset()
-    minutes = int(offset.total_seconds() // 60) if offset else 0
-    return _starts_by_hour(parse(cron_schedule).fields, minutes)
-
-
-@lru_cache(maxsize=2048)
-def _starts_by_hour(fields: str, offset_minutes: int) -> tuple[float, ...]:
-    plan = day_plan(fields)
-    share = plan.share_of_days()
-    starts = [0.0] * HOURS
-    for hour in plan.hours:
-        for minute in plan.minutes:
-            starts[(hour * 60 + minute - offset_minutes) % _DAY_MINUTES // 60] += share
-    return tuple(starts)
-
-
 _HOUR_S = 3600
 _SHORTEST_S = 0.001  # an unmeasured query: nothing is done in no time
 
@@ -98,6 +67,24 @@ class Capacity:
         }
 
 
+def starts_per_day(schedule: Schedule) -> float:
+    """How many runs a day brings, averaged over the days on which there are none."""
+    plan = day_plan(schedule.fields)
+    return len(plan) * plan.share_of_days()
+
+
+def starts_per_hour(schedule: Schedule) -> float:
+    """How many runs an hour brings, averaged over day and night."""
+    return starts_per_day(schedule) / HOURS
+
+
+def starts_by_hour(cron_schedule: str, timezone: str, at: datetime) -> tuple[float, ...]:
+    """The runs of an average day, by hour of UTC, with the zone's clock as it is at the moment `at`."""
+    offset = at.astimezone(zone(timezone)).utcoffset()
+    minutes = int(offset.total_seconds() // 60) if offset else 0
+    return _starts_by_hour(parse(cron_schedule).fields, minutes)
+
+
 def measure(loads: Iterable[Load], pace: Pace, at: datetime) -> Capacity:
     """What the queries of one source need, and what its pace allows for runs as long as theirs.
 
@@ -115,13 +102,6 @@ def measure(loads: Iterable[Load], pace: Pace, at: datetime) -> Capacity:
     return Capacity(total / HOURS, possible, busiest, hours[busiest])
 
 
-def _starts(load: Load, at: datetime) -> tuple[float, ...]:
-    try:
-        return starts_by_hour(load.cron_schedule, load.timezone, at)
-    except ValueError:  # a zone that left the machine: such a query does not run
-        return (0.0,) * HOURS
-
-
 def warning(data_source: str, capacity: Capacity, pace: Pace) -> str | None:
     """The sentence to show at save when the source cannot keep up, or will run late."""
     possible = f"{_rate(capacity.possible)} are possible ({_reason(pace)})"
@@ -133,6 +113,24 @@ def warning(data_source: str, capacity: Capacity, pace: Pace) -> str | None:
         need = f"{hour} {_rate(capacity.needed_then)} starts are due and {possible}"
         return f"The data source “{data_source}” will run late: {need}. {_remedy(pace)}"
     return None
+
+
+def _starts(load: Load, at: datetime) -> tuple[float, ...]:
+    try:
+        return starts_by_hour(load.cron_schedule, load.timezone, at)
+    except ValueError:  # a zone that left the machine: such a query does not run
+        return (0.0,) * HOURS
+
+
+@lru_cache(maxsize=2048)
+def _starts_by_hour(fields: str, offset_minutes: int) -> tuple[float, ...]:
+    plan = day_plan(fields)
+    share = plan.share_of_days()
+    starts = [0.0] * HOURS
+    for hour in plan.hours:
+        for minute in plan.minutes:
+            starts[(hour * 60 + minute - offset_minutes) % _DAY_MINUTES // 60] += share
+    return tuple(starts)
 
 
 def _rate(starts: float) -> str:

@@ -1,4 +1,4 @@
-"""What each field of a definition must be; every refusal is a sentence to show beside the field."""
+"""A definition as a person writes it: what each field must be, and a sentence for each that is not."""
 
 import json
 from collections.abc import Callable, Collection, Mapping
@@ -21,6 +21,107 @@ _LAYOUT = "\t\n\r\f"  # what may stand in a text of several lines
 
 class FieldRefused(ValueError):
     """What is wrong with the value of one field."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """The fields of a definition that a person writes, all of them good."""
+
+    name: str
+    query: str
+    cron_schedule: str
+    enabled: bool = True
+    render_type: RenderType = RenderType.AUTO
+    monitor_metric_config: MetricConfig | None = None
+    data_source: str
+    timezone: str | None = None
+    timeout: int | None = None
+    description: str = ""
+    tags: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The fields as the API takes them; what is written so can be read back."""
+        metric = self.monitor_metric_config
+        return {
+            **asdict(self),
+            "render_type": self.render_type.value,
+            "monitor_metric_config": metric.as_json() if metric else None,
+            "tags": list(self.tags),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a definition cannot be stored: a sentence for each field that is to blame."""
+
+    errors: Mapping[str, str]
+
+
+def _no_objection(sql: str, data_source: str) -> str | None:
+    return None
+
+
+def _no_owner(series: Series) -> str | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftRules:
+    """What the checks must know of the world around: settings, sources, the guard, the other gauges.
+
+    `objection` gives the guard's reason against an SQL text on a data source, or None; `series_owner` the
+    name of another query that already feeds a series, or None.
+    """
+
+    data_sources: Collection[str]
+    default_data_source: str | None = None
+    query_timeout_max: int = 300
+    objection: Callable[[str, str], str | None] = _no_objection
+    series_owner: Callable[[Series], str | None] = _no_owner
+
+
+FIELDS = tuple(field.name for field in fields(Draft))
+_REQUIRED = ("name", "query", "cron_schedule")
+_DEFAULT = object()  # stands for a data source that nobody named
+
+
+def check_new(given: Mapping[str, Any], rules: DraftRules) -> Draft | Refused:
+    """A new definition from whatever was sent; what is optional and missing, or null, gets its default."""
+    optional = {name: value for name, value in given.items() if name in FIELDS and value is not None}
+    wanted = {name: given.get(name, "") for name in _REQUIRED} | optional
+    wanted.setdefault("data_source", _DEFAULT)
+    checked, errors = _check_each(wanted, rules)
+    if "query" in checked and "data_source" in checked:
+        errors |= _object(checked["query"], checked["data_source"], rules)
+    return Refused(errors) if errors else Draft(**checked)
+
+
+def check_edit(current: Draft, given: Mapping[str, Any], rules: DraftRules) -> Draft | Refused:
+    """A definition with the fields that were sent changed; the others are not looked at again."""
+    sent = {name: value for name, value in given.items() if name in FIELDS}
+    checked, errors = _check_each(sent, rules)
+    if errors:
+        return Refused(errors)
+    edited = replace(current, **checked)
+    if "query" in sent or "data_source" in sent:
+        errors = _object(edited.query, edited.data_source, rules)
+    return Refused(errors) if errors else edited
+
+
+def draft_of(query: Query) -> Draft:
+    """The part of a stored query that a person wrote."""
+    return Draft(**{name: getattr(query, name) for name in FIELDS})
+
+
+def changed_fields(before: Draft, after: Draft) -> tuple[str, ...]:
+    """Which fields an edit really changed."""
+    return tuple(name for name in FIELDS if getattr(before, name) != getattr(after, name))
+
+
+def starts_afresh(before: Draft, after: Draft) -> bool:
+    """Whether the schedule counts from now: time spent disabled, or under another schedule, is not missed."""
+    is_switched_on = after.enabled and not before.enabled
+    return is_switched_on or bool({"cron_schedule", "timezone"} & set(changed_fields(before, after)))
 
 
 def check_name(given: Any) -> str:
@@ -148,107 +249,6 @@ def _object_in(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         raise FieldRefused("is not valid JSON") from None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """The fields of a definition that a person writes, all of them good."""
-
-    name: str
-    query: str
-    cron_schedule: str
-    enabled: bool = True
-    render_type: RenderType = RenderType.AUTO
-    monitor_metric_config: MetricConfig | None = None
-    data_source: str
-    timezone: str | None = None
-    timeout: int | None = None
-    description: str = ""
-    tags: tuple[str, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """The fields as the API takes them; what is written so can be read back."""
-        metric = self.monitor_metric_config
-        return {
-            **asdict(self),
-            "render_type": self.render_type.value,
-            "monitor_metric_config": metric.as_json() if metric else None,
-            "tags": list(self.tags),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """Why a definition cannot be stored: a sentence for each field that is to blame."""
-
-    errors: Mapping[str, str]
-
-
-def _no_objection(sql: str, data_source: str) -> str | None:
-    return None
-
-
-def _no_owner(series: Series) -> str | None:
-    return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DraftRules:
-    """What the checks must know of the world around: settings, sources, the guard, the other gauges.
-
-    `objection` gives the guard's reason against an SQL text on a data source, or None; `series_owner` the
-    name of another query that already feeds a series, or None.
-    """
-
-    data_sources: Collection[str]
-    default_data_source: str | None = None
-    query_timeout_max: int = 300
-    objection: Callable[[str, str], str | None] = _no_objection
-    series_owner: Callable[[Series], str | None] = _no_owner
-
-
-FIELDS = tuple(field.name for field in fields(Draft))
-_REQUIRED = ("name", "query", "cron_schedule")
-_DEFAULT = object()  # stands for a data source that nobody named
-
-
-def check_new(given: Mapping[str, Any], rules: DraftRules) -> Draft | Refused:
-    """A new definition from whatever was sent; what is optional and missing, or null, gets its default."""
-    optional = {name: value for name, value in given.items() if name in FIELDS and value is not None}
-    wanted = {name: given.get(name, "") for name in _REQUIRED} | optional
-    wanted.setdefault("data_source", _DEFAULT)
-    checked, errors = _check_each(wanted, rules)
-    if "query" in checked and "data_source" in checked:
-        errors |= _object(checked["query"], checked["data_source"], rules)
-    return Refused(errors) if errors else Draft(**checked)
-
-
-def check_edit(current: Draft, given: Mapping[str, Any], rules: DraftRules) -> Draft | Refused:
-    """A definition with the fields that were sent changed; the others are not looked at again."""
-    sent = {name: value for name, value in given.items() if name in FIELDS}
-    checked, errors = _check_each(sent, rules)
-    if errors:
-        return Refused(errors)
-    edited = replace(current, **checked)
-    if "query" in sent or "data_source" in sent:
-        errors = _object(edited.query, edited.data_source, rules)
-    return Refused(errors) if errors else edited
-
-
-def draft_of(query: Query) -> Draft:
-    """The part of a stored query that a person wrote."""
-    return Draft(**{name: getattr(query, name) for name in FIELDS})
-
-
-def changed_fields(before: Draft, after: Draft) -> tuple[str, ...]:
-    """Which fields an edit really changed."""
-    return tuple(name for name in FIELDS if getattr(before, name) != getattr(after, name))
-
-
-def starts_afresh(before: Draft, after: Draft) -> bool:
-    """Whether the schedule counts from now: time spent disabled, or under another schedule, is not missed."""
-    is_switched_on = after.enabled and not before.enabled
-    return is_switched_on or bool({"cron_schedule", "timezone"} & set(changed_fields(before, after)))
 
 
 def _check_each(given: Mapping[str, Any], rules: DraftRules) -> tuple[dict[str, Any], dict[str, str]]:

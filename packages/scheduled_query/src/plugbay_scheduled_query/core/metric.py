@@ -1,4 +1,4 @@
-"""Which cells are numbers, and how a number is written for people."""
+"""The number of a result, and the gauge that it feeds: which cells are numbers, which names are allowed."""
 
 import math
 import re
@@ -10,8 +10,23 @@ from typing import Any
 from plugbay_scheduled_query.core.model import MetricConfig, Number
 from plugbay_scheduled_query.core.text import quoted, unwelcome_character
 
+MAX_LABELS = 20
+MAX_NAME = 200  # characters of a metric's or label's name
+MAX_VALUE = 1024  # characters of a label's value
+RESERVED_PREFIXES = ("plugbay_", "process_", "python_", "__")
+RESERVED_NAMES = ("up",)
+RESERVED_LABELS = ("le", "quantile")
+
 _PLAIN = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)")
 _TOO_LONG_TO_SPELL = 10**15
+_METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+_LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+
+Series = tuple[str, frozenset[tuple[str, str]]]
+
+
+class BadMetric(ValueError):
+    """A metric configuration that Prometheus, or another metric, does not allow, and why."""
 
 
 def number_in(cell: object) -> Number | None:
@@ -31,13 +46,6 @@ def first_number(rows: Iterable[Iterable[object]]) -> Number | None:
     return None
 
 
-def _finite(number: Number) -> Number | None:
-    try:
-        return number if math.isfinite(float(number)) else None
-    except (OverflowError, ValueError):  # an integer beyond all floats; a signalling NaN
-        return None
-
-
 def format_number(number: Number) -> str:
     """A number as a person reads it: grouped by thousands, no more digits than tell something."""
     size = -number if number < 0 else number
@@ -46,23 +54,6 @@ def format_number(number: Number) -> str:
     if 1 <= size < _TOO_LONG_TO_SPELL:
         return f"{number:,.2f}".rstrip("0").rstrip(".")
     return f"{float(number):.4g}"
-
-
-MAX_LABELS = 20
-MAX_NAME = 200  # characters of a metric's or label's name
-MAX_VALUE = 1024  # characters of a label's value
-RESERVED_PREFIXES = ("plugbay_", "process_", "python_", "__")
-RESERVED_NAMES = ("up",)
-RESERVED_LABELS = ("le", "quantile")
-
-_METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
-_LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-
-Series = tuple[str, frozenset[tuple[str, str]]]
-
-
-class BadMetric(ValueError):
-    """A metric configuration that Prometheus, or another metric, does not allow, and why."""
 
 
 def check_config(given: Mapping[str, Any]) -> MetricConfig:
@@ -130,3 +121,10 @@ def _checked_value(name: str, value: Any) -> str:
     if found := unwelcome_character(value, but_allowed="\n\t"):
         raise BadMetric(f"the value of the label “{name}” has {found}")
     return value
+
+
+def _finite(number: Number) -> Number | None:
+    try:
+        return number if math.isfinite(float(number)) else None
+    except (OverflowError, ValueError):  # an integer beyond all floats; a signalling NaN
+        return None

@@ -1,16 +1,14 @@
-"""What the service talks about: queries, runs on their way, executions, results and samples."""
+"""The words of the service: a query has a run, of which comes an outcome, recorded as an execution."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import TypeVar
+
+from plugbay_scheduled_query.core.guard import Rejection
 
 Number = int | float | Decimal
-T = TypeVar("T")
-
-RECENT_KEPT = 30  # values and durations beside each query: what a sparkline shows
 
 
 class RenderType(StrEnum):
@@ -90,19 +88,21 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A claimed execution on its way; node, attempt and lease say who may record it."""
+    """A claimed execution on its way, with all of the definition that it needs as of the claim."""
 
     id: int
     query_id: int
-    data_source: str
+    query_name: str
+    source_id: int
+    sql: str
+    timeout: int | None = None  # seconds; none is the service's own limit
+    metric: MetricConfig | None = None
     trigger: Trigger
     triggered_by: str | None = None
     due_at: datetime | None = None  # none for Run Now
     missed: int = 0
-    attempt: int = 1
-    node: str
-    claimed_at: datetime
-    lease_until: datetime | None = None
+    attempt: int = 1  # who has a newer one may record it, nobody else
+    problem: str | None = None  # why it cannot be executed at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +116,10 @@ class Outcome:
     truncated: bool = False
     duration_ms: int = 0
     error: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """Columns and rows, the rows as the JSON text in which they are stored."""
-
-    columns: tuple[str, ...]
-    text: str
-    row_count: int
-    truncated: bool = False
+    rejection: Rejection | None = None  # of a text that was never sent
+    executed_at: datetime | None = None  # none for a trial, of which nothing is kept
+    preview: str | None = None  # the beginning of the rows; none when they are short
+    value: float | None = None  # the first number, for the gauge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,8 +155,3 @@ class Sample:
     value: float | None = None  # none until an execution brought a number
     is_up: bool | None = None  # whether the last execution succeeded; none until there was one
     last_success_at: datetime | None = None
-
-
-def remember(recent: tuple[T, ...], latest: T) -> tuple[T, ...]:
-    """The values of a sparkline after one more execution."""
-    return (*recent, latest)[-RECENT_KEPT:]

@@ -1,4 +1,4 @@
-"""Request parameters, read strictly: plain integers and dates."""
+"""Which part of a list is asked for: a period, a page, words to search for."""
 
 import re
 from dataclasses import asdict, dataclass
@@ -7,10 +7,14 @@ from datetime import UTC, datetime, timedelta
 from plugbay_scheduled_query.core.draft import Draft
 
 MAX_ID = 2**63 - 1  # what an integer column of either store can hold
+DEFAULT_LIMIT = 50
+MAX_LIMIT = 200
+MAX_SEARCH = 200  # characters
+ESCAPE = "\\"  # the escape character of the patterns: `LIKE ? ESCAPE '\'`
 
-_INTEGER = re.compile(r"-?[0-9]{1,20}")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SECOND = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}")
+_SPECIAL = str.maketrans({"%": r"\%", "_": r"\_", "\\": r"\\"})
 
 
 class BadParameter(ValueError):
@@ -22,54 +26,12 @@ class BadParameter(ValueError):
         self.message = message
 
 
-def plain_integer(name: str, text: str, minimum: int = 1, maximum: int = MAX_ID) -> int:
-    """The integer that the text plainly is; `1.0`, `+1`, ` 1` and `１` are none."""
-    if not _INTEGER.fullmatch(text):
-        raise BadParameter(name, "must be a plain integer")
-    number = int(text)
-    if number < minimum:
-        raise BadParameter(name, f"must be at least {minimum}")
-    if number > maximum:
-        raise BadParameter(name, f"must be at most {maximum}")
-    return number
-
-
 @dataclass(frozen=True, slots=True)
 class Period:
     """From a moment up to, not including, another; None leaves that end open."""
 
     since: datetime | None = None
     until: datetime | None = None
-
-
-def period(date_from: str | None, date_to: str | None) -> Period:
-    """The time between two dates; both days, or both seconds, belong to it."""
-    since = _start("date_from", date_from) if date_from else None
-    until = _end("date_to", date_to) if date_to else None
-    if since and until and since >= until:
-        raise BadParameter("date_from", "must not be later than date_to")
-    return Period(since, until)
-
-
-def _start(name: str, text: str) -> datetime:
-    if not (_DAY.fullmatch(text) or _SECOND.fullmatch(text)):
-        raise BadParameter(name, "must be YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, in UTC")
-    try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC)
-    except ValueError:
-        raise BadParameter(name, "is not a date of the calendar") from None
-
-
-def _end(name: str, text: str) -> datetime:
-    inclusive = timedelta(days=1) if _DAY.fullmatch(text) else timedelta(seconds=1)
-    try:
-        return _start(name, text) + inclusive
-    except OverflowError:  # the last day there is
-        return datetime.max.replace(tzinfo=UTC)
-
-
-DEFAULT_LIMIT = 50
-MAX_LIMIT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +54,6 @@ class Pagination:
         return min((self.page - 1) * self.limit, self.total_count)
 
 
-def paginate(page: int, limit: int, total_count: int) -> Pagination:
-    """Where a page lies among all; a page past the end is a page, only empty."""
-    total_pages = -(-total_count // limit)
-    return Pagination(
-        page=page,
-        limit=limit,
-        total_count=total_count,
-        total_pages=total_pages,
-        has_next=page < total_pages,
-        has_prev=page > 1,
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class NumberRange:
     """The dense numbers `lowest` to `highest`, both included; empty when they cross."""
@@ -122,13 +71,6 @@ class NumberRange:
 NOTHING = NumberRange(1, 0)
 
 
-def numbers_of_page(live: NumberRange, page: int, limit: int) -> NumberRange:
-    """Which numbers of the live ones make up a page, newest (highest) first."""
-    highest = live.highest - (page - 1) * limit
-    lowest = max(live.lowest, highest - limit + 1)
-    return NumberRange(lowest, highest) if highest >= lowest else NOTHING
-
-
 @dataclass(frozen=True, slots=True)
 class Slice:
     """A part of a list, read forwards, or backwards from its other end."""
@@ -138,25 +80,40 @@ class Slice:
     limit: int
 
 
+def period(date_from: str | None, date_to: str | None) -> Period:
+    """The time between two dates; both days, or both seconds, belong to it."""
+    since = _start("date_from", date_from) if date_from else None
+    until = _end("date_to", date_to) if date_to else None
+    if since and until and since >= until:
+        raise BadParameter("date_from", "must not be later than date_to")
+    return Period(since, until)
+
+
+def paginate(page: int, limit: int, total_count: int) -> Pagination:
+    """Where a page lies among all; a page past the end is a page, only empty."""
+    total_pages = -(-total_count // limit)
+    return Pagination(
+        page=page,
+        limit=limit,
+        total_count=total_count,
+        total_pages=total_pages,
+        has_next=page < total_pages,
+        has_prev=page > 1,
+    )
+
+
+def numbers_of_page(live: NumberRange, page: int, limit: int) -> NumberRange:
+    """Which numbers of the live ones make up a page, newest (highest) first."""
+    highest = live.highest - (page - 1) * limit
+    lowest = max(live.lowest, highest - limit + 1)
+    return NumberRange(lowest, highest) if highest >= lowest else NOTHING
+
+
 def from_nearer_end(offset: int, limit: int, total: int) -> Slice:
     """Where a page lies, from the end that is nearer: so the last page costs what the first does."""
     limit = max(0, min(limit, total - offset))
     behind = max(0, total - offset - limit)
     return Slice(True, behind, limit) if behind < offset else Slice(False, offset, limit)
-
-
-def numbers_to_prune(live: NumberRange, keep: int) -> NumberRange:
-    """Which numbers are too many: the oldest, when at most `keep` may stay; -1 keeps all."""
-    if keep < 0:
-        return NOTHING
-    highest = live.highest - keep
-    return NumberRange(live.lowest, highest) if highest >= live.lowest else NOTHING
-
-
-ESCAPE = "\\"  # the escape character of the patterns: `LIKE ? ESCAPE '\'`
-MAX_SEARCH = 200  # characters
-
-_SPECIAL = str.maketrans({"%": r"\%", "_": r"\_", "\\": r"\\"})
 
 
 def search_text(draft: Draft) -> str:
@@ -174,3 +131,20 @@ def like_patterns(search: str) -> list[str]:
     """One LIKE pattern for each word; a query is found when all of them match."""
     words = search[:MAX_SEARCH].replace("\0", " ").casefold().split()
     return [f"%{word.translate(_SPECIAL)}%" for word in words]
+
+
+def _start(name: str, text: str) -> datetime:
+    if not (_DAY.fullmatch(text) or _SECOND.fullmatch(text)):
+        raise BadParameter(name, "must be YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, in UTC")
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError:
+        raise BadParameter(name, "is not a date of the calendar") from None
+
+
+def _end(name: str, text: str) -> datetime:
+    inclusive = timedelta(days=1) if _DAY.fullmatch(text) else timedelta(seconds=1)
+    try:
+        return _start(name, text) + inclusive
+    except OverflowError:  # the last day there is
+        return datetime.max.replace(tzinfo=UTC)

@@ -13,7 +13,7 @@ NOISE = Decimal("1e-12")  # a share of a number that a float cannot tell from it
 
 
 @dataclass(frozen=True, slots=True)
-class Trend:
+class Change:
     """How a value moved against the one before: `direction` is -1, 0 or 1."""
 
     direction: int
@@ -22,13 +22,13 @@ class Trend:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """One large number: its text, all its digits, the column it came from, and where it is going."""
+    """One large number: its text, all its digits, the column it came from, and how it changed."""
 
     value: Number
     text: str
     exact: str
     label: str
-    trend: Trend | None = None
+    change: Change | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,11 @@ def count(
     for row in rows:
         for label, cell in zip(columns, row, strict=False):
             if (value := number_in(cell)) is not None:
-                return Counter(value, format_number(value), str(value), label, trend(value, previous))
+                return Counter(value, format_number(value), str(value), label, change_since(previous, value))
     return None
 
 
-def trend(value: Number, previous: Number | None) -> Trend | None:
+def change_since(previous: Number | None, value: Number) -> Change | None:
     """The change since the value before, in percent where there is a whole to take it of."""
     if previous is None:
         return None
@@ -85,11 +85,11 @@ def trend(value: Number, previous: Number | None) -> Trend | None:
     is_noise = abs(change) <= abs(before) * NOISE  # what is kept of earlier values are floats
     direction = 0 if is_noise else (change > 0) - (change < 0)
     if not direction:
-        return Trend(0, "unchanged")
+        return Change(0, "unchanged")
     sign = "+" if direction > 0 else "−"
     if not before:
-        return Trend(direction, f"{sign}{format_number(abs(change))}")
-    return Trend(direction, f"{sign}{_percent(abs(change / before) * 100)} %")
+        return Change(direction, f"{sign}{format_number(abs(change))}")
+    return Change(direction, f"{sign}{_percent(abs(change / before) * 100)} %")
 
 
 def _percent(share: Decimal) -> str:

@@ -1,4 +1,4 @@
-"""Results as text: a JSON array of rows, each an array in the order of the columns."""
+"""Results as text, a JSON array of rows in the order of the columns: read, previewed, taken away."""
 
 import json
 import re
@@ -12,11 +12,23 @@ from plugbay_scheduled_query.core.metric import number_in
 PREVIEW_ROWS = 50
 PREVIEW_BYTES = 64_000
 SHORT_CELL = 200  # characters, where a single row would not fit into a preview
+CHUNK = 32_000  # characters handed on at a time: a line each would cost more than the line
 
 # decimals come back digit by digit, as they were stored
 _DECODER = json.JSONDecoder(parse_float=Decimal)
 _BETWEEN_ROWS = " \t\r\n,"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+# a spreadsheet takes a cell that begins like this for a formula; the wide forms are for East Asian ones
+_FORMULA = re.compile(r"\s*[=+\-@\t\r\n＝＋－＠]")
+_NEEDS_QUOTES = re.compile(r'[",;\t\r\n]|^\s|\s$|^$')
+_PLAIN = re.compile(r"\w(?:[\w .:/-]*\w)?")  # most cells: nothing in them to look at twice
+
+
+class Preview(NamedTuple):
+    """The beginning of a result, small enough for a page, as the text of a result itself."""
+
+    text: str
+    is_whole: bool
 
 
 def iter_rows(text: str) -> Iterator[list[Any]]:
@@ -29,13 +41,6 @@ def read_rows(text: str, limit: int | None = None) -> list[list[Any]]:
     return list(islice(iter_rows(text), limit))
 
 
-class Preview(NamedTuple):
-    """The beginning of a result, small enough for a page, as the text of a result itself."""
-
-    text: str
-    is_whole: bool
-
-
 def preview(text: str) -> Preview:
     """The first 50 rows, or as many of them as fit into 64 kB."""
     kept: list[str] = []
@@ -46,6 +51,19 @@ def preview(text: str) -> Preview:
             return Preview(_join(kept or _shortened(row)), is_whole=False)
         kept.append(source)
     return Preview(_join(kept), is_whole=True)
+
+
+def csv_chunks(columns: Sequence[str], text: str) -> Iterator[str]:
+    """The result as RFC 4180 CSV with a header line, row by row."""
+    return _in_chunks(_csv_line(row) for row in chain([columns], iter_rows(text)))
+
+
+def json_chunks(columns: Sequence[str], text: str) -> Iterator[str]:
+    """The result as one JSON object, `columns` and `rows`, so that columns of one name survive."""
+    yield f'{{"columns": {json.dumps(list(columns))}, "rows": '
+    for start in range(0, len(text), CHUNK):
+        yield text[start : start + CHUNK]
+    yield "}"
 
 
 def _decoded(text: str) -> Iterator[tuple[list[Any], str]]:
@@ -86,27 +104,6 @@ def _shortened(row: list[Any]) -> list[str]:
 
 def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
-
-
-CHUNK = 32_000  # characters handed on at a time: a line each would cost more than the line
-
-# a spreadsheet takes a cell that begins like this for a formula; the wide forms are for East Asian ones
-_FORMULA = re.compile(r"\s*[=+\-@\t\r\n＝＋－＠]")
-_NEEDS_QUOTES = re.compile(r'[",;\t\r\n]|^\s|\s$|^$')
-_PLAIN = re.compile(r"\w(?:[\w .:/-]*\w)?")  # most cells: nothing in them to look at twice
-
-
-def csv_chunks(columns: Sequence[str], text: str) -> Iterator[str]:
-    """The result as RFC 4180 CSV with a header line, row by row."""
-    return _in_chunks(_csv_line(row) for row in chain([columns], iter_rows(text)))
-
-
-def json_chunks(columns: Sequence[str], text: str) -> Iterator[str]:
-    """The result as one JSON object, `columns` and `rows`, so that columns of one name survive."""
-    yield f'{{"columns": {json.dumps(list(columns))}, "rows": '
-    for start in range(0, len(text), CHUNK):
-        yield text[start : start + CHUNK]
-    yield "}"
 
 
 def _csv_line(row: Sequence[object]) -> str:

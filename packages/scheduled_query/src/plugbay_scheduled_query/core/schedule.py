@@ -1,9 +1,17 @@
-"""Time zones by name, as the machine's zone database knows them."""
+"""When a query runs: time zones, cron expressions, the next time and the times passed over.
+
+Where clocks change, cronsim decides: a schedule with a star in minute or hour goes by elapsed time, any other
+by the clock on the wall, so that what falls into a gap runs right after it and what comes twice runs once.
+"""
 
 import re
-from datetime import UTC, datetime, tzinfo
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import timezone as fixed_offset
 from difflib import get_close_matches
 from functools import lru_cache
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -12,36 +20,6 @@ from cronsim import CronSim, CronSimError
 from plugbay_scheduled_query.core.text import as_utc, quoted
 
 LONGEST_ZONE_NAME = 64  # the longest name in use has 32 characters
-
-
-class UnknownTimezone(ValueError):
-    """No time zone has this name."""
-
-
-@lru_cache(maxsize=1024)
-def zone(name: str) -> tzinfo:
-    """The time zone of that name; UTC is there even on a machine without a zone database."""
-    if name == "UTC":
-        return UTC
-    # only listed names reach the file system, so that no name can be a path to somewhere else
-    if name not in zone_names():
-        raise UnknownTimezone(f"no time zone is called {quoted(name)}{_suggestion(name)}")
-    return ZoneInfo(name)
-
-
-@lru_cache(maxsize=1)
-def zone_names() -> frozenset[str]:
-    """Every name that can be chosen, and means the same on every machine."""
-    return (frozenset(available_timezones()) | {"UTC"}) - {"localtime", "Factory"}
-
-
-def _suggestion(name: str) -> str:
-    by_folded = {known.casefold(): known for known in zone_names()}
-    asked = name[:LONGEST_ZONE_NAME].strip().replace(" ", "_").casefold()
-    close = get_close_matches(asked, by_folded, n=1, cutoff=0.8)
-    return f"; did you mean {by_folded[close[0]]}?" if close else "; use a name such as Europe/Berlin or UTC"
-
-
 LONGEST_CRON = 128  # characters; a list of 20,000 items would take 100 ms to read
 SHORTHANDS = {
     "@hourly": "0 * * * *",
@@ -53,6 +31,15 @@ SHORTHANDS = {
 
 _FIELD = re.compile(r"[0-9A-Za-z*,/#-]+")
 _SOME_DAY = datetime(2024, 1, 1, tzinfo=UTC)  # any will do: the calendar repeats within cronsim's 50 years
+_FOUR_YEARS = [date.fromordinal(_SOME_DAY.toordinal() + n) for n in range(4 * 365 + 1)]
+_A_YEAR = _FOUR_YEARS[:366]  # a leap year
+_ONE_DAY = timedelta(days=1)
+_ONE_HOUR = timedelta(hours=1)
+_JUST_BEFORE = timedelta(seconds=1)
+
+
+class UnknownTimezone(ValueError):
+    """No time zone has this name."""
 
 
 class BadCron(ValueError):
@@ -82,6 +69,60 @@ class Schedule(NamedTuple):
         return times
 
 
+class Advance(NamedTuple):
+    """What claiming a due time leads to: the next one, and how many were passed over on the way."""
+
+    next_run_at: datetime
+    missed: int
+
+
+class DayPlan:
+    """The times of an ordinary day, one on which no clock is changed."""
+
+    def __init__(self, fields: str) -> None:
+        self._cron = CronSim(fields, _SOME_DAY)
+        self.hours = frozenset(self._cron.hours)
+        self.minutes = frozenset(self._cron.minutes)
+        self.is_daily = len(self._cron.months) == 12 and all(map(self._cron.match_day, _A_YEAR))
+        has_star = any(word.startswith("*") for word in fields.split()[:2])
+        # cronsim keeps to the clock on the wall only where neither minute nor hour begins with a star
+        self.goes_by_elapsed_hours = has_star and self.is_daily and len(self.hours) == 24
+
+    def __len__(self) -> int:
+        return len(self.hours) * len(self.minutes)
+
+    def is_on(self, day: date) -> bool:
+        """Whether the expression fires on that day."""
+        return self.is_daily or (day.month in self._cron.months and self._cron.match_day(day))
+
+    def count_until(self, clock: time) -> int:
+        """How many of the day's times are not later than `clock`."""
+        whole_hours = sum(hour < clock.hour for hour in self.hours)
+        in_this_hour = sum(minute <= clock.minute for minute in self.minutes)
+        return whole_hours * len(self.minutes) + (in_this_hour if clock.hour in self.hours else 0)
+
+    def share_of_days(self) -> float:
+        """On which part of all days it fires, over four years."""
+        return 1.0 if self.is_daily else sum(map(self.is_on, _FOUR_YEARS)) / len(_FOUR_YEARS)
+
+
+@lru_cache(maxsize=1024)
+def zone(name: str) -> tzinfo:
+    """The time zone of that name; UTC is there even on a machine without a zone database."""
+    if name == "UTC":
+        return UTC
+    # only listed names reach the file system, so that no name can be a path to somewhere else
+    if name not in zone_names():
+        raise UnknownTimezone(f"no time zone is called {quoted(name)}{_suggestion(name)}")
+    return ZoneInfo(name)
+
+
+@lru_cache(maxsize=1)
+def zone_names() -> frozenset[str]:
+    """Every name that can be chosen, and means the same on every machine."""
+    return (frozenset(available_timezones()) | {"UTC"}) - {"localtime", "Factory"}
+
+
 def parse(expression: str) -> Schedule:
     """Reads a cron expression, or says in a sentence what is wrong with it."""
     found = _read(expression)
@@ -93,6 +134,34 @@ def parse(expression: str) -> Schedule:
 def next_run(cron_schedule: str, timezone: str, after: datetime) -> datetime:
     """The first time of a stored schedule later than `after`, in UTC."""
     return parse(cron_schedule).next_after(after, zone(timezone))
+
+
+def advance(cron_schedule: str, timezone: str, due_at: datetime, now: datetime) -> Advance:
+    """The first time after both `due_at` and `now`, and the number of times strictly between."""
+    schedule, tz = parse(cron_schedule), zone(timezone)
+    following = schedule.next_after(due_at, tz)
+    if following > now:
+        return Advance(following, 0)
+    return Advance(schedule.next_after(now, tz), passed_over(schedule, tz, due_at, now))
+
+
+def passed_over(schedule: Schedule, timezone: tzinfo, due_at: datetime, now: datetime) -> int:
+    """How many times of the schedule lie after `due_at` and not after `now`, exactly."""
+    due_at, now = as_utc(due_at), as_utc(now)
+    return _passed_over(schedule.fields, timezone, due_at, now) if due_at < now else 0
+
+
+@lru_cache(maxsize=2048)
+def day_plan(fields: str) -> DayPlan:
+    """The plan of a known good five-field expression."""
+    return DayPlan(fields)
+
+
+def _suggestion(name: str) -> str:
+    by_folded = {known.casefold(): known for known in zone_names()}
+    asked = name[:LONGEST_ZONE_NAME].strip().replace(" ", "_").casefold()
+    close = get_close_matches(asked, by_folded, n=1, cutoff=0.8)
+    return f"; did you mean {by_folded[close[0]]}?" if close else "; use a name such as Europe/Berlin or UTC"
 
 
 @lru_cache(maxsize=4096)
@@ -165,3 +234,81 @@ def _next(fields: str, timezone: tzinfo, after: datetime) -> datetime:
         if (moment := due.astimezone(UTC)) > after:
             return moment
     raise BadCron(f"“{fields}” does not fire within the next 50 years")
+
+
+@lru_cache(maxsize=1024)
+def _passed_over(fields: str, timezone: tzinfo, after: datetime, until: datetime) -> int:
+    after, until = after.astimezone(timezone), until.astimezone(timezone)
+    offsets = _offsets(after, until)
+    if day_plan(fields).goes_by_elapsed_hours and _differ_by_hours(offsets.values()):
+        # such a schedule does not notice when whole hours are put in or taken out
+        steady = fixed_offset(offsets[after.date()])
+        after, until = after.astimezone(steady), until.astimezone(steady)
+        return _count_by_day(fields, _days(after, until), after, until)
+    return sum(
+        _count_by_day(fields, days, after, until)
+        if is_settled
+        else _count_around_change(fields, timezone, days, after, until)
+        for is_settled, days in _stretches(offsets)
+    )
+
+
+def _days(after: datetime, until: datetime) -> list[date]:
+    first, last = after.toordinal(), until.toordinal()
+    return [date.fromordinal(day) for day in range(first, last + 1)]
+
+
+def _offsets(after: datetime, until: datetime) -> dict[date, timedelta]:
+    """The distance from UTC at each local midnight, from the day before to the day after."""
+    assert after.tzinfo is not None
+    days = _days(after - _ONE_DAY, until + _ONE_DAY)
+    return {day: _local_midnight(day, after.tzinfo).utcoffset() or timedelta(0) for day in days}
+
+
+def _differ_by_hours(offsets: Iterable[timedelta]) -> bool:
+    return len({offset % _ONE_HOUR for offset in offsets}) == 1
+
+
+def _stretches(offsets: dict[date, timedelta]) -> Iterator[tuple[bool, list[date]]]:
+    """The days in between, those around a clock change apart from the others."""
+    # the day after a change counts as unsettled too: a time in a gap before midnight runs after it
+    changes = [before != later for before, later in pairwise(offsets.values())]
+    settled = [not (today or yesterday) for yesterday, today in pairwise(changes)]
+    days = list(offsets)[1:-1]
+    for is_settled, group in groupby(zip(settled, days, strict=True), key=itemgetter(0)):
+        yield is_settled, [day for _, day in group]
+
+
+def _local_midnight(day: date, timezone: tzinfo) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=timezone)
+
+
+def _count_by_day(fields: str, days: list[date], after: datetime, until: datetime) -> int:
+    plan = day_plan(fields)
+    total = len(plan) * sum(map(plan.is_on, days))
+    if days[0] == after.date() and plan.is_on(days[0]):
+        total -= plan.count_until(after.time())
+    if days[-1] == until.date() and plan.is_on(days[-1]):
+        total -= len(plan) - plan.count_until(until.time())
+    return total
+
+
+def _count_around_change(
+    fields: str, timezone: tzinfo, days: list[date], after: datetime, until: datetime
+) -> int:
+    start = _local_midnight(days[0], timezone).astimezone(UTC) - _JUST_BEFORE
+    end = _local_midnight(days[-1] + _ONE_DAY, timezone).astimezone(UTC) - _JUST_BEFORE
+    return _count_one_by_one(
+        fields, timezone, max(after, start).astimezone(UTC), min(until, end).astimezone(UTC)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _count_one_by_one(fields: str, timezone: tzinfo, after: datetime, until: datetime) -> int:
+    total = 0
+    for due in CronSim(fields, after.astimezone(timezone)):
+        moment = due.astimezone(UTC)
+        if moment > until:
+            break
+        total += moment > after
+    return total

@@ -3,28 +3,15 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
-import sqlalchemy as sa
-from plugbay import Clock, Store
+from plugbay import Clock, Store, metric_header, metric_sample
 
-from plugbay_scheduled_query.metrics.gauges import family_header, sample_line
+from plugbay_scheduled_query.repository.claims import lanes_of
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
 from plugbay_scheduled_query.settings import Settings
-from plugbay_scheduled_query.tables import data_sources, lanes, queries
 
 PREFIX = "plugbay_scheduled_query"
 STATUSES = ("success", "failed", "timeout", "rejected")
-
-_BACKLOG = (
-    sa.select(data_sources.c.name, sa.func.count(), sa.func.min(queries.c.next_run_at))
-    .select_from(queries.join(data_sources, data_sources.c.id == queries.c.source_id))
-    .where(queries.c.next_run_at <= sa.bindparam("now"))
-    .group_by(data_sources.c.name)
-)
-_LANES = sa.select(data_sources.c.name, lanes.c.run_id, lanes.c.ended_at).select_from(
-    lanes.join(data_sources, data_sources.c.id == lanes.c.source_id)
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +59,10 @@ class HealthMetrics:
 
     def _lanes(self) -> list[str]:
         now, pause = self._clock.now(), timedelta(seconds=self._settings().interval)
-        with self._store.connect() as connection:
-            due = {name: rest for name, *rest in connection.execute(_BACKLOG, {"now": now})}
-            busy = {row.name: _is_busy(row, now - pause) for row in connection.execute(_LANES)}
-        waiting = {name: float(due[name][0]) if name in due else 0.0 for name in busy}
-        oldest = {name: _age(due[name][1], now) if name in due else 0.0 for name in busy}
+        lanes = lanes_of(self._store, now)
+        busy = {lane.source: float(lane.is_busy(now - pause)) for lane in lanes}
+        waiting = {lane.source: float(lane.waiting) for lane in lanes}
+        oldest = {lane.source: _age(lane.oldest, now) for lane in lanes}
         return [
             _family("backlog", "gauge", "Queries that are due and have not started.", "source", waiting),
             _family("oldest_due_seconds", "gauge", "How long the oldest of them is due.", "source", oldest),
@@ -91,20 +77,16 @@ class HealthMetrics:
         ]
 
 
-def _is_busy(lane: Any, rested: datetime) -> float:
-    return float(lane.run_id is not None or (lane.ended_at is not None and lane.ended_at > rested))
-
-
-def _age(moment: datetime, now: datetime) -> float:
-    return max(0.0, (now - moment).total_seconds())
+def _age(moment: datetime | None, now: datetime) -> float:
+    return max(0.0, (now - moment).total_seconds()) if moment else 0.0
 
 
 def _single(name: str, kind: str, help_text: str, value: float) -> str:
     full = f"{PREFIX}_{name}"
-    return family_header(full, kind, help_text) + sample_line(full, {}, value)
+    return metric_header(full, help_text, kind) + metric_sample(full, {}, float(value))
 
 
 def _family(name: str, kind: str, help_text: str, label: str, values: Mapping[str, float]) -> str:
     full = f"{PREFIX}_{name}"
-    lines = [sample_line(full, {label: key}, value) for key, value in values.items()]
-    return family_header(full, kind, help_text) + "".join(lines) if lines else ""
+    lines = [metric_sample(full, {label: key}, value) for key, value in values.items()]
+    return metric_header(full, help_text, kind) + "".join(lines) if lines else ""

@@ -1,33 +1,71 @@
-"""How full each source is, worked out now and then rather than for every page."""
+"""How full each source is: starts that its queries need against starts that its pace allows."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from typing import Protocol
 
 from plugbay import Clock
 
-from plugbay_scheduled_query.core.capacity import Capacity
+from plugbay_scheduled_query.core.capacity import Capacity, Pace, measure, warning
+from plugbay_scheduled_query.repository.definitions import Definitions
+from plugbay_scheduled_query.repository.sources import StoredSource
+from plugbay_scheduled_query.settings import Settings
 
-FRESH_S = 30.0  # for so long a figure is good enough for a page
+FRESH_S = 30.0  # for so long a page does without what other processes edit, and how long queries take by now
+
+
+class KnownSources(Protocol):
+    """Knows which sources there are."""
+
+    def all(self) -> list[StoredSource]: ...
 
 
 class Capacities:
-    """Remembers what was measured."""
+    """Measures every source, and remembers the figures for pages until what they depend on changes."""
 
-    def __init__(self, measure: Callable[[], Mapping[str, Capacity]], clock: Clock) -> None:
-        self._measure = measure
+    def __init__(
+        self,
+        definitions: Definitions,
+        sources: KnownSources,
+        settings: Callable[[], Settings],
+        clock: Clock,
+    ) -> None:
+        self._definitions = definitions
+        self._sources = sources
+        self._settings = settings
         self._clock = clock
         self._lock = threading.Lock()
-        self._known: tuple[float, Mapping[str, Capacity]] | None = None
+        self._edits = 0
+        self._known: tuple[Hashable, Mapping[str, Capacity]] | None = None
 
     def by_source(self) -> Mapping[str, Capacity]:
-        """Starts needed against starts possible, of every source."""
+        """The figures for a page, by name: of now as far as queries, sources and settings go."""
         with self._lock:
-            now = self._clock.monotonic()
-            if self._known is None or now - self._known[0] > FRESH_S:
-                self._known = now, self._measure()
+            names = tuple(source.name for source in self._sources.all())
+            half_minute = self._clock.monotonic() // FRESH_S
+            key = (self._edits, names, self.pace(), self._settings().timezone, half_minute)
+            if self._known is None or self._known[0] != key:
+                self._known = key, self.measured()
             return self._known[1]
 
     def forget(self) -> None:
         """A definition changed: the next to ask gets new figures."""
-        with self._lock:
-            self._known = None
+        self._edits += 1
+
+    def measured(self) -> dict[str, Capacity]:
+        """The figures of this moment, by name."""
+        loads = self._definitions.loads(self._settings().timezone)
+        pace, now = self.pace(), self._clock.now()
+        return {source.name: measure(loads.get(source.name, ()), pace, now) for source in self._sources.all()}
+
+    def overloads(self, data_source: str | None = None) -> list[str]:
+        """A sentence for each source that cannot keep up or will run late; of all of them, or of one."""
+        loads = self._definitions.loads(self._settings().timezone, data_source)
+        pace, now = self.pace(), self._clock.now()
+        found = (warning(name, measure(asked, pace, now), pace) for name, asked in loads.items())
+        return [sentence for sentence in found if sentence]
+
+    def pace(self) -> Pace:
+        """How runs are let in."""
+        settings = self._settings()
+        return Pace(settings.interval, settings.max_parallel)

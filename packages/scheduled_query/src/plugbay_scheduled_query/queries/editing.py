@@ -1,12 +1,12 @@
-"""Definitions as people make, edit and delete them: the same for form, API and command line."""
+"""Definitions as people make, edit, try and delete them: the same for form, API and command line."""
 
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from plugbay import Clock, EventBus, get_logger
+from plugbay import EventBus, get_logger
 
-from plugbay_scheduled_query.core.capacity import Capacity, Pace, measure, warning
 from plugbay_scheduled_query.core.draft import (
     FIELDS,
     MAX_NAME,
@@ -19,9 +19,10 @@ from plugbay_scheduled_query.core.draft import (
     draft_of,
 )
 from plugbay_scheduled_query.core.guard import Rejection
-from plugbay_scheduled_query.core.model import Query
+from plugbay_scheduled_query.core.model import Outcome, Query
 from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone
 from plugbay_scheduled_query.dialects import check
+from plugbay_scheduled_query.queries.capacity import Capacities, KnownSources
 from plugbay_scheduled_query.repository.definitions import (
     Definitions,
     SeriesTaken,
@@ -29,10 +30,14 @@ from plugbay_scheduled_query.repository.definitions import (
     VersionConflict,
 )
 from plugbay_scheduled_query.repository.sources import StoredSource
+from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.settings import Settings
 
 PATIENCE = 10  # edits by others that an edit without a version lets go before it
 PACED_BY = {"cron_schedule", "timezone", "enabled", "data_source"}  # what the load of a source depends on
+# of a trial: what a definition needs beside them, and what is taken of what was sent
+_FILLED_IN = {"name": "(try it)", "cron_schedule": "@daily"}
+_TAKEN = ("query", "data_source", "timeout")
 GONE = "this data source was deleted or renamed a moment ago"
 
 log = get_logger("plugbay.scheduled_query")
@@ -43,12 +48,6 @@ class UnknownQuery(Exception):
 
     def __init__(self) -> None:
         super().__init__("there is no such query")
-
-
-class KnownSources(Protocol):
-    """Knows which sources there are."""
-
-    def all(self) -> list[StoredSource]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +67,14 @@ class QueryEditing:
         sources: KnownSources,
         settings: Callable[[], Settings],
         events: EventBus,
-        clock: Clock,
+        capacities: Capacities,
         cancel: Callable[[int, str], object] | None = None,
     ) -> None:
         self._definitions = definitions
         self._sources = sources
         self._settings = settings
         self._events = events
-        self._clock = clock
+        self._capacities = capacities
         self._cancel = cancel
 
     def create(self, given: Mapping[str, Any], by: str | None) -> Saved | Refused:
@@ -120,6 +119,7 @@ class QueryEditing:
         query = self._existing(query_id)
         if not self._definitions.delete(query_id):
             raise UnknownQuery
+        self._capacities.forget()
         if self._cancel and query.running:
             self._cancel(query_id, by or "its deletion")
         log.info("deleted", query=query.name, id=query.id, by=by)
@@ -141,24 +141,11 @@ class QueryEditing:
         source = known.get(draft.data_source)
         return (draft, source) if source else Refused({"data_source": GONE})
 
-    def capacity(self) -> dict[str, Capacity]:
-        """How full each source is, by name."""
-        loads = self._definitions.loads(self._settings().timezone)
-        pace, now = self.pace(), self._clock.now()
-        return {source.name: measure(loads.get(source.name, ()), pace, now) for source in self._sources.all()}
-
     def warnings(self, saved: Saved) -> list[str]:
         """What the author of a change should know: that it is too much for its source."""
         if not saved.query.enabled or not PACED_BY & set(saved.changed):
             return []
-        return self.overloads(saved.query.data_source)
-
-    def overloads(self, data_source: str | None = None) -> list[str]:
-        """A sentence for each source that cannot keep up or will run late; of all of them, or of one."""
-        loads = self._definitions.loads(self._settings().timezone, data_source)
-        pace, now = self.pace(), self._clock.now()
-        found = (warning(name, measure(asked, pace, now), pace) for name, asked in loads.items())
-        return [sentence for sentence in found if sentence]
+        return self._capacities.overloads(saved.query.data_source)
 
     def _edit(self, current: Query, given: Mapping[str, Any], by: str | None) -> Saved | Refused:
         checked = self.check(given, current)
@@ -193,6 +180,7 @@ class QueryEditing:
             return Refused({"timezone": str(error)})
 
     def _saved(self, query: Query, changed: tuple[str, ...], by: str | None) -> Saved:
+        self._capacities.forget()
         log.info("saved", query=query.name, id=query.id, version=query.version, by=by)
         facts = {"query_id": query.id, "name": query.name, "version": query.version, "by": by}
         self._events.emit("scheduled_query.saved", **facts, changed=changed)
@@ -206,11 +194,6 @@ class QueryEditing:
 
     def _known(self) -> dict[str, StoredSource]:
         return {source.name: source for source in self._sources.all()}
-
-    def pace(self) -> Pace:
-        """How runs are let in."""
-        settings = self._settings()
-        return Pace(settings.interval, settings.max_parallel)
 
     def _rules(
         self, known: Mapping[str, StoredSource], at: str, name: str, query_id: int | None = None
@@ -237,6 +220,26 @@ class QueryEditing:
         facts = {"query_id": query_id, "name": name, "rule": rule, "error": reason, "at": at}
         self._events.emit("scheduled_query.rejected", **facts)
         return reason
+
+
+class Trying:
+    """Try it: runs a query with the guard, limits and time of an execution, and keeps nothing of it."""
+
+    def __init__(self, editing: QueryEditing, executing: Executing) -> None:
+        self._editing = editing
+        self._executing = executing
+
+    def run(self, given: Mapping[str, Any]) -> Outcome | Refused:
+        """Runs `query` on `data_source` within `timeout`; blocks until it ends."""
+        wanted = {name: given[name] for name in _TAKEN if name in given}
+        checked = self._editing.check(_FILLED_IN | wanted, at="try")
+        if isinstance(checked, Refused):
+            return checked
+        draft, source = checked
+        outcome = self._executing.ask(f"try-{uuid.uuid4()}", source.id, draft.query, draft.timeout)
+        if outcome.rejection:  # by a rule that was set a moment ago
+            return Refused({"query": outcome.rejection.reason})
+        return outcome
 
 
 def _really_sent(before: Draft, given: Mapping[str, Any]) -> dict[str, Any]:

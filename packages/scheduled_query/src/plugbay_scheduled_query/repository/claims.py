@@ -10,45 +10,20 @@ from typing import Any
 import sqlalchemy as sa
 from plugbay import Clock, Store, get_logger
 
-from plugbay_scheduled_query.core.missed import Advance, advance
-from plugbay_scheduled_query.core.model import MetricConfig, Run, Trigger
-from plugbay_scheduled_query.repository.rows import Row, metric_of, store_now
-from plugbay_scheduled_query.tables import lanes, queries, runs
+from plugbay_scheduled_query.core.model import Run, Trigger
+from plugbay_scheduled_query.core.schedule import Advance, advance
+from plugbay_scheduled_query.repository.rows import DEFINITION_OF_RUN, Row, run_of, store_now
+from plugbay_scheduled_query.repository.takeover import LEASE
+from plugbay_scheduled_query.tables import data_sources, lanes, queries, runs
 
-NOBODY = ""  # the node of runs that were given back
-LEASE = timedelta(seconds=30)  # on PostgreSQL: how long a silent node keeps its runs
 AHEAD = timedelta(minutes=1)  # no clock is wrong by so much in one transaction
 NOTHING: Mapping[int, int] = MappingProxyType({})
 LOOK_AGAIN = timedelta(hours=1)  # after which a schedule that cannot be read is tried once more
 
-log = get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimedRun:
-    """A run with all of the definition that its execution needs, as it was when the run was claimed."""
-
-    run: Run
-    source_id: int
-    query_name: str
-    sql: str
-    timeout: int | None
-    metric: MetricConfig | None
-    problem: str | None = None
-    """Why it cannot be executed at all."""
-
-    @property
-    def id(self) -> int:
-        return self.run.id
-
-
 _DEFINITION = (
     queries.c.id.label("query_id"),
-    queries.c.name,
-    queries.c.query,
     queries.c.source_id,
-    queries.c.timeout,
-    queries.c.metric_config,
+    *DEFINITION_OF_RUN,
     queries.c.cron_schedule,
     queries.c.timezone,
     queries.c.next_run_at,
@@ -83,41 +58,71 @@ _MOVE_ON = (
     .where(queries.c.id == sa.bindparam("b_id"))
     .values(last_due_at=sa.bindparam("b_due"), next_run_at=sa.bindparam("b_next"))
 )
-_ORPHANED = sa.select(lanes.c.run_id).where(
-    lanes.c.run_id.is_not(None), ~sa.exists().where(runs.c.id == lanes.c.run_id)
-)
 _TAKE_LANE = (
     sa.update(lanes).where(lanes.c.source_id == sa.bindparam("b_source")).values(run_id=sa.bindparam("b_run"))
 )
 
 
+_BACKLOG = (
+    sa.select(queries.c.source_id, sa.func.count().label("waiting"), sa.func.min(queries.c.next_run_at))
+    .where(queries.c.next_run_at <= sa.bindparam("now"))
+    .group_by(queries.c.source_id)
+)
+_LANES = sa.select(lanes, data_sources.c.name).join(data_sources, data_sources.c.id == lanes.c.source_id)
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """The pacing of one source: who runs there, when the last one ended, and how many are due there."""
+
+    source: str
+    run_id: int | None
+    ended_at: datetime | None
+    waiting: int = 0
+    oldest: datetime | None = None
+
+    def is_busy(self, rested: datetime) -> bool:
+        """Whether something runs there, or the last run did not end before `rested`."""
+        return self.run_id is not None or (self.ended_at is not None and self.ended_at > rested)
+
+
+def lanes_of(store: Store, now: datetime) -> list[Lane]:
+    """Every lane, with what waits for it."""
+    with store.connect() as connection:
+        due = {source_id: rest for source_id, *rest in connection.execute(_BACKLOG, {"now": now})}
+        found = connection.execute(_LANES).all()
+    return [Lane(row.name, row.run_id, row.ended_at, *due.get(row.source_id, ())) for row in found]
+
+
 class Claims:
-    """The part of the store that says who runs what."""
+    """Takes runs out of the table of definitions, which is the backlog."""
 
     def __init__(self, store: Store, clock: Clock, node: str) -> None:
         self._store = store
         self._clock = clock
         self._node = node
 
-    def claim_paced(self, timezone: str, interval_s: int) -> list[ClaimedRun]:
+    def claim_paced(self, timezone: str, interval_s: int) -> list[Run]:
         """At most one run for each source whose lane is free; the lane is theirs until they are recorded."""
         with self._store.begin() as connection:
-            now = self.now(connection)
+            now = store_now(connection, self._clock)
             due: list[Row] = []
             for (source,) in connection.execute(_FREE_LANES, _pause(now, interval_s)).all():
                 due += connection.execute(_DUE_IN_SOURCE, {"now": now, "most": 1, "source": source}).all()
             claimed = self._take(connection, due, now, timezone)
             if claimed:
-                taken = [{"b_source": item.source_id, "b_run": item.id} for item in claimed]
+                taken = [{"b_source": run.source_id, "b_run": run.id} for run in claimed]
                 connection.execute(_TAKE_LANE, taken)
             return claimed
 
     def claim_batch(
         self, most: int, timezone: str, least: int = 0, held: Mapping[int, int] = NOTHING
-    ) -> list[ClaimedRun]:
+    ) -> list[Run]:
         """Up to `most` runs; and of each source until `least` are held of it, however many of others are."""
         with self._store.begin() as connection:
-            now = self.now(connection)
+            now = store_now(connection, self._clock)
             due = list(connection.execute(_DUE, {"now": now, "most": max(most, 0)}).all())
             if len(due) >= most:  # else that was all
                 due += self._left_out(connection, now, due, least, held)
@@ -126,17 +131,17 @@ class Claims:
     def has_due(self, but_for: Collection[int] = ()) -> bool:
         """Whether anything is due now, of other sources than these; asked without taking the write lock."""
         with self._store.connect() as connection:
-            wanted = {"now": self.now(connection), "but_for": list(but_for)}
+            wanted = {"now": store_now(connection, self._clock), "but_for": list(but_for)}
             return connection.execute(_ANY_DUE, wanted).first() is not None
 
     def rest_s(self, interval_s: int) -> float | None:
         """In how many seconds a lane has rested that something waits for; None: there is none."""
         with self._store.connect() as connection:
-            now = self.now(connection)
+            now = store_now(connection, self._clock)
             ended_at = connection.scalar(_FIRST_TO_REST, _pause(now, interval_s))
         return None if ended_at is None else interval_s - (now - ended_at).total_seconds()
 
-    def start_now(self, query_id: int, by: str) -> tuple[ClaimedRun | None, int | None]:
+    def start_now(self, query_id: int, by: str) -> tuple[Run | None, int | None]:
         """A new manual run; or, when one is under way, the id of that; or neither for an unknown query."""
         definition = sa.select(*_DEFINITION).where(queries.c.id == query_id, queries.c.deleted_at.is_(None))
         definition = definition.with_for_update(read=True)  # who deletes it waits, and then sees its run
@@ -144,7 +149,7 @@ class Claims:
             row = connection.execute(definition).first()
             if row is None:
                 return None, None
-            now = self.now(connection)
+            now = store_now(connection, self._clock)
             values = self._run_values(row, now, Trigger.MANUAL, by=by)
             insert = (
                 self._store.insert(runs).values(values).on_conflict_do_nothing(index_elements=["query_id"])
@@ -153,80 +158,7 @@ class Claims:
             if run_id is None:
                 live = sa.select(runs.c.id).where(runs.c.query_id == query_id)
                 return None, connection.scalar(live)
-            return self._claimed(row, values, run_id), None
-
-    def extend_leases(self, run_ids: Collection[int]) -> None:
-        """Says that these runs are alive; only PostgreSQL needs to be told.
-
-        Not all of the node's: one that it does not know of, because its claim was committed and the answer
-        lost with the connection, must come to its end too.
-        """
-        mine = sa.select(runs.c.id).where(runs.c.node == self._node, runs.c.id.in_(run_ids))
-        # what somebody writes at this moment needs no lease, and to wait for it could be a deadlock
-        free = mine.with_for_update(skip_locked=True)
-        with self._store.begin() as connection:
-            until = self.now(connection) + LEASE
-            connection.execute(sa.update(runs).where(runs.c.id.in_(free)).values(lease_until=until))
-
-    def nodes(self) -> set[str]:
-        """The nodes that have runs under way."""
-        with self._store.connect() as connection:
-            return set(connection.scalars(sa.select(runs.c.node).distinct()))
-
-    def take_over(self, dead: Sequence[str] | None) -> list[ClaimedRun]:
-        """The runs of dead nodes (None: whose lease is over), now of this node and one attempt higher."""
-        columns = [runs, *(column for column in _DEFINITION if column.name not in ("query_id", "source_id"))]
-        with self._store.begin() as connection:
-            now = self.now(connection)
-            expired = (runs.c.lease_until < now) | (runs.c.node == NOBODY)
-            lost = expired if dead is None else runs.c.node.in_(dead)
-            select = sa.select(*columns).join(queries, queries.c.id == runs.c.query_id).where(lost)
-            rows = connection.execute(select.with_for_update(skip_locked=True, of=runs)).all()
-            if rows:
-                mine = {"node": self._node, "attempt": runs.c.attempt + 1, "lease_until": now + LEASE}
-                connection.execute(
-                    sa.update(runs).where(runs.c.id.in_([row.id for row in rows])).values(mine)
-                )
-        return [self._claimed(row, {**row._mapping, "attempt": row.attempt + 1}, row.id) for row in rows]
-
-    def free_orphaned_lanes(self) -> None:
-        """A run that is not there any more, whatever became of it, keeps nobody waiting."""
-        with self._store.connect() as connection:
-            gone = connection.scalars(_ORPHANED).all()
-        if not gone:
-            return
-        # by their numbers: where PostgreSQL waits for a claim, it would not see that claim's own run
-        with self._store.begin() as connection:
-            update = sa.update(lanes).where(lanes.c.run_id.in_(gone)).values(run_id=None)
-            freed = connection.execute(update).rowcount
-        log.warning("lanes_freed", lanes=freed)
-
-    def release(self, run_ids: Sequence[int]) -> None:
-        """Gives back runs that never began: the next node to look takes them, as the same attempt."""
-        nobodys = {"node": NOBODY, "attempt": runs.c.attempt - 1, "lease_until": None}
-        mine = runs.c.id.in_(run_ids) & (runs.c.node == self._node)
-        with self._store.begin() as connection:
-            connection.execute(sa.update(runs).where(mine).values(nobodys))
-
-    def request_cancel(self, query_id: int, by: str) -> int | None:
-        """Notes on the run of a query that somebody wants it to stop; None when nothing runs."""
-        update = sa.update(runs).where(runs.c.query_id == query_id).values(cancelled_by=by)
-        with self._store.begin() as connection:
-            run_id: int | None = connection.scalar(update.returning(runs.c.id))
-            return run_id
-
-    def mine(self) -> dict[int, str | None]:
-        """The runs of this node, each with who, perhaps on another node, wants it to stop."""
-        select = sa.select(runs.c.id, runs.c.cancelled_by).where(runs.c.node == self._node)
-        with self._store.connect() as connection:
-            return {row.id: row.cancelled_by for row in connection.execute(select)}
-
-    def is_live(self, run_id: int) -> bool:
-        with self._store.connect() as connection:
-            return connection.scalar(sa.select(runs.c.id).where(runs.c.id == run_id)) is not None
-
-    def now(self, connection: sa.Connection) -> datetime:
-        return store_now(connection, self._clock)
+            return run_of(row, values | {"id": run_id}), None
 
     def _left_out(
         self,
@@ -247,9 +179,7 @@ class Claims:
                 found += [row for row in rows if row.query_id not in chosen][: least - taken[source]]
         return found
 
-    def _take(
-        self, connection: sa.Connection, due: Sequence[Row], now: datetime, timezone: str
-    ) -> list[ClaimedRun]:
+    def _take(self, connection: sa.Connection, due: Sequence[Row], now: datetime, timezone: str) -> list[Run]:
         if not due:
             return []
         moves, values, problems = [], [], []
@@ -264,7 +194,7 @@ class Claims:
         ids = dict(map(tuple, new))
         connection.execute(_MOVE_ON, [move for move in moves if move["b_id"] in ids])
         return [
-            self._claimed(row, value, ids[row.query_id], problem)
+            run_of(row, value | {"id": ids[row.query_id]}, problem)
             for row, value, problem in zip(due, values, problems, strict=True)
             if row.query_id in ids
         ]
@@ -290,32 +220,6 @@ class Claims:
             "claimed_at": now,
             "lease_until": now + LEASE,
         }
-
-    def _claimed(
-        self, row: Row, values: dict[str, Any], run_id: int, problem: str | None = None
-    ) -> ClaimedRun:
-        run = Run(
-            id=run_id,
-            query_id=row.query_id,
-            data_source=str(row.source_id),
-            trigger=Trigger(values["trigger"]),
-            triggered_by=values["triggered_by"],
-            due_at=values["due_at"],
-            missed=values["missed"],
-            attempt=values["attempt"],
-            node=self._node,
-            claimed_at=values["claimed_at"],
-            lease_until=values["lease_until"],
-        )
-        return ClaimedRun(
-            run=run,
-            source_id=row.source_id,
-            query_name=row.name,
-            sql=row.query,
-            timeout=row.timeout,
-            metric=metric_of(row.metric_config),
-            problem=problem,
-        )
 
 
 def _pause(now: datetime, interval_s: int) -> dict[str, datetime]:

@@ -44,7 +44,7 @@ class Reading:
     sample: Sample | None
 
 
-class Samples:
+class StoredGauges:
     """Reads the gauges of all queries, or of some, and which of them changed."""
 
     def __init__(self, store: Store) -> None:

@@ -1,7 +1,8 @@
-"""How many executions ended how over time, counted once and then kept up with what is new."""
+"""What pages show of all queries: the state of each at a glance, and their executions over time."""
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from threading import Lock
@@ -14,9 +15,223 @@ from plugbay_scheduled_query.core.model import Execution, Status
 from plugbay_scheduled_query.core.paging import from_nearer_end, name_part
 from plugbay_scheduled_query.repository.history import ALL, HistoryFilter
 from plugbay_scheduled_query.repository.rows import Row, execution_of
-from plugbay_scheduled_query.tables import history, queries, results, states
+from plugbay_scheduled_query.tables import history, queries, results, runs, states
 
+LATENESS_SAMPLE = 500  # the last scheduled executions that lateness is told from
+FEW = 20  # queries whose history is quicker to sort than to look for among all
 LIFE = timedelta(minutes=1)  # how long what was pruned, deleted or is too old by now may still be counted
+
+_LIVE = queries.c.deleted_at.is_(None)
+_OLDEST = (history.c.executed_at, history.c.id)
+_NEWEST = tuple(column.desc() for column in _OLDEST)
+_NAMED = (
+    sa.select(
+        history,
+        queries.c.name.label("query_name"),
+        results.c.columns.label("result_key"),
+        sa.func.coalesce(results.c.preview, results.c.text).label("result"),
+    )
+    .select_from(
+        history.join(queries, queries.c.id == history.c.query_id).outerjoin(
+            results, results.c.id == history.c.result_id
+        )
+    )
+    .where(_LIVE)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """A run that has not ended yet."""
+
+    since: datetime
+    trigger: str
+    by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NextDue:
+    """A query and when it runs."""
+
+    query_id: int
+    name: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """The last good result of a query, as much of it as a page shows."""
+
+    columns: tuple[str, ...]
+    text: str
+    row_count: int
+    is_whole: bool
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NamedExecution:
+    """An execution with the name of its query."""
+
+    query_name: str
+    execution: Execution
+
+
+@dataclass(frozen=True, slots=True)
+class Standout:
+    """A query that stands out, and by how much."""
+
+    query_id: int
+    name: str
+    amount: int
+
+
+class Overview:
+    """Reads across queries, each by an index: a handful of reads for a page of any size."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def page(
+        self, wanted: HistoryFilter, offset: int, limit: int, name: str = ""
+    ) -> tuple[list[NamedExecution], int]:
+        """Executions of all queries with this in their name, newest first, and how many there are."""
+        with self._store.connect() as connection:
+            total = self._total(connection, wanted, name)
+            part = from_nearer_end(offset, limit, total)
+            # the ids alone come from the index, however far back the page is
+            ids = sa.select(history.c.id).where(*_within(wanted), *self._whose(connection, name))
+            ids = (
+                ids.order_by(*(_OLDEST if part.is_turned else _NEWEST)).offset(part.offset).limit(part.limit)
+            )
+            select = _NAMED.where(history.c.id.in_(ids.scalar_subquery())).order_by(*_NEWEST)
+            return [_named(row) for row in connection.execute(select)], total
+
+    def names(self, limit: int) -> Sequence[str]:
+        """The names of the first queries, each once, in alphabetical order."""
+        select = sa.select(queries.c.name).where(_LIVE).distinct()
+        ordered = sa.select(name := select.subquery().c.name).order_by(sa.func.lower(name), name).limit(limit)
+        with self._store.connect() as connection:
+            return connection.scalars(ordered).all()
+
+    def has_named(self, name: str) -> bool:
+        """Whether any query has this in its name."""
+        with self._store.connect() as connection:
+            return connection.execute(self._named(name).limit(1)).first() is not None
+
+    def newest(self) -> tuple[Any, ...]:
+        """What is different after each recording, deletion and creation; all of it is read from indexes."""
+        last = sa.select(sa.func.max(history.c.id)).scalar_subquery()
+        changed = sa.select(sa.func.max(states.c.changed_at)).scalar_subquery()
+        count = sa.select(sa.func.count(queries.c.id)).where(_LIVE).scalar_subquery()
+        with self._store.connect() as connection:
+            return tuple(connection.execute(sa.select(last, changed, count)).one())
+
+    def under_way(self, query_ids: Collection[int]) -> dict[int, UnderWay]:
+        """The runs of some queries, by query."""
+        if not query_ids:
+            return {}
+        columns = (runs.c.query_id, runs.c.claimed_at, runs.c.trigger, runs.c.triggered_by)
+        rows = self._all(sa.select(*columns).where(runs.c.query_id.in_(query_ids)))
+        return {query_id: UnderWay(*rest) for query_id, *rest in rows}
+
+    def running(self) -> int:
+        """How many runs are under way."""
+        with self._store.connect() as connection:
+            return connection.scalar(sa.select(sa.func.count()).select_from(runs)) or 0
+
+    def next_due(self) -> NextDue | None:
+        """The query that is due next, or has been for longest."""
+        columns = (queries.c.id, queries.c.name, queries.c.next_run_at)
+        ordered = (
+            sa.select(*columns).where(queries.c.next_run_at.is_not(None)).order_by(queries.c.next_run_at)
+        )
+        row = next(iter(self._all(ordered.limit(1))), None)
+        return NextDue(*row) if row else None
+
+    def latest(self, query_ids: Collection[int]) -> dict[int, Latest]:
+        """The last good results of some queries, by query."""
+        shown = sa.func.coalesce(results.c.preview, results.c.text)
+        columns = (
+            states.c.query_id,
+            results.c.columns,
+            shown,
+            results.c.row_count,
+            results.c.preview.is_(None),
+        )
+        select = (
+            sa.select(*columns, states.c.last_success_at)
+            .select_from(states.join(results, results.c.id == states.c.last_result_id))
+            .where(states.c.query_id.in_(query_ids))
+        )
+        return {
+            query_id: Latest(tuple(json.loads(names)), text, count, bool(whole), at)
+            for query_id, names, text, count, whole, at in self._all(select)
+        }
+
+    def slowest(self, limit: int) -> list[Standout]:
+        """Those whose last execution took longest, in milliseconds."""
+        return self._standouts(states.c.last_duration_ms, limit)
+
+    def most_failing(self, limit: int) -> list[Standout]:
+        """Those with the most failures and timeouts in their history."""
+        failed = states.c.last_failed - states.c.first_failed + 1
+        timed_out = states.c.last_timeout - states.c.first_timeout + 1
+        return self._standouts(failed + timed_out, limit)
+
+    def lateness_s(self) -> list[float]:
+        """How late the last scheduled executions started, in seconds."""
+        recent = (
+            sa.select(history.c.executed_at, history.c.due_at)
+            .where(history.c.due_at.is_not(None))
+            .order_by(*_NEWEST)
+            .limit(LATENESS_SAMPLE)
+        )
+        with self._store.connect() as connection:
+            return [max(0.0, (start - due).total_seconds()) for start, due in connection.execute(recent)]
+
+    def _all(self, select: sa.Select[Any]) -> list[Any]:
+        with self._store.connect() as connection:
+            return list(connection.execute(select))
+
+    def _standouts(self, amount: sa.ColumnElement[Any], limit: int) -> list[Standout]:
+        select = (
+            sa.select(queries.c.id, queries.c.name, amount.label("amount"))
+            .select_from(queries.join(states, states.c.query_id == queries.c.id))
+            .where(_LIVE, amount > 0)
+            .order_by(amount.desc(), queries.c.id)
+            .limit(limit)
+        )
+        with self._store.connect() as connection:
+            return [Standout(*row) for row in connection.execute(select)]
+
+    def _total(self, connection: sa.Connection, wanted: HistoryFilter, name: str) -> int:
+        if wanted.since or wanted.until:
+            count = sa.select(sa.func.count(history.c.id)).where(*_within(wanted))
+            whose = [history.c.query_id.in_(self._named(name))] if name else _not_deleted(connection)
+            return connection.scalar(count.where(*whose)) or 0
+        number = "number" if wanted.status == ALL else wanted.status
+        live = states.c[f"last_{number}"] - states.c[f"first_{number}"] + 1
+        total = sa.select(sa.func.sum(live)).where(states.c.query_id.in_(self._named(name)))
+        return int(connection.scalar(total) or 0)
+
+    def _whose(self, connection: sa.Connection, name: str) -> Sequence[sa.ColumnElement[bool]]:
+        """Of which queries: of a few by the index of each, of many by the one on time, which is sorted."""
+        if not name:
+            return _not_deleted(connection)
+        few = connection.scalars(self._named(name).limit(FEW + 1)).all()
+        if len(few) <= FEW:
+            return [history.c.query_id.in_(few)]
+        return [(history.c.query_id + 0).in_(self._named(name))]  # no index is on the sum
+
+    def _named(self, name: str) -> sa.Select[int]:
+        """The ids of the queries with this in their name, which is the first line of what is searched."""
+        select = sa.select(queries.c.id).where(_LIVE)
+        if not (part := name_part(name)):
+            return select
+        position = sa.func.instr if self._store.dialect == "sqlite" else sa.func.strpos
+        at = position(queries.c.search_text, part)
+        return select.where(at > 0, at < position(queries.c.search_text, "\n"))
 
 
 @dataclass(slots=True)
@@ -71,6 +286,12 @@ class Activity:
         return sa.func.date_trunc(step, history.c.executed_at, "UTC", type_=sa.DateTime(timezone=True))
 
 
+def hours_between(since: datetime, until: datetime, step_s: int) -> Sequence[int]:
+    """The starts of all hours (or days) from one moment to another, as Unix time."""
+    first = int(since.timestamp()) // step_s * step_s
+    return range(first, int(until.timestamp()) + 1, step_s)
+
+
 def _uncounted(counted: _Counted) -> Iterator[sa.ColumnElement[bool]]:
     """At first all of the time, by the index on status and time; then by id what was recorded since."""
     if counted.newest:
@@ -89,152 +310,6 @@ def _moment(start: Any) -> datetime:
     return datetime.strptime(f"{text}:00", "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
 
 
-def hours_between(since: datetime, until: datetime, step_s: int) -> Sequence[int]:
-    """The starts of all hours (or days) from one moment to another, as Unix time."""
-    first = int(since.timestamp()) // step_s * step_s
-    return range(first, int(until.timestamp()) + 1, step_s)
-
-
-LATENESS_SAMPLE = 500  # the last scheduled executions that lateness is told from
-FEW = 20  # queries whose history is quicker to sort than to look for among all
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """An execution with the name of its query."""
-
-    query_name: str
-    execution: Execution
-
-
-@dataclass(frozen=True, slots=True)
-class Standout:
-    """A query that stands out, and by how much."""
-
-    query_id: int
-    name: str
-    amount: int
-
-
-_LIVE = queries.c.deleted_at.is_(None)
-_OLDEST = (history.c.executed_at, history.c.id)
-_NEWEST = tuple(column.desc() for column in _OLDEST)
-_NAMED = (
-    sa.select(
-        history,
-        queries.c.name.label("query_name"),
-        results.c.columns.label("result_key"),
-        sa.func.coalesce(results.c.preview, results.c.text).label("result"),
-    )
-    .select_from(
-        history.join(queries, queries.c.id == history.c.query_id).outerjoin(
-            results, results.c.id == history.c.result_id
-        )
-    )
-    .where(_LIVE)
-)
-
-
-class Overview:
-    """Reads across queries, by the indexes on time and on status and time."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def page(self, wanted: HistoryFilter, offset: int, limit: int, name: str = "") -> tuple[list[Ran], int]:
-        """Executions of all queries with this in their name, newest first, and how many there are."""
-        with self._store.connect() as connection:
-            total = self._total(connection, wanted, name)
-            part = from_nearer_end(offset, limit, total)
-            # the ids alone come from the index, however far back the page is
-            ids = sa.select(history.c.id).where(*_within(wanted), *self._whose(connection, name))
-            ids = (
-                ids.order_by(*(_OLDEST if part.is_turned else _NEWEST)).offset(part.offset).limit(part.limit)
-            )
-            select = _NAMED.where(history.c.id.in_(ids.scalar_subquery())).order_by(*_NEWEST)
-            return [_ran(row) for row in connection.execute(select)], total
-
-    def names(self, limit: int) -> Sequence[str]:
-        """The names of the first queries, each once, in alphabetical order."""
-        select = sa.select(queries.c.name).where(_LIVE).distinct()
-        ordered = sa.select(name := select.subquery().c.name).order_by(sa.func.lower(name), name).limit(limit)
-        with self._store.connect() as connection:
-            return connection.scalars(ordered).all()
-
-    def has_named(self, name: str) -> bool:
-        """Whether any query has this in its name."""
-        with self._store.connect() as connection:
-            return connection.execute(self._named(name).limit(1)).first() is not None
-
-    def newest(self) -> tuple[Any, ...]:
-        """What is different after each recording, deletion and creation; all of it is read from indexes."""
-        last = sa.select(sa.func.max(history.c.id)).scalar_subquery()
-        changed = sa.select(sa.func.max(states.c.changed_at)).scalar_subquery()
-        count = sa.select(sa.func.count(queries.c.id)).where(_LIVE).scalar_subquery()
-        with self._store.connect() as connection:
-            return tuple(connection.execute(sa.select(last, changed, count)).one())
-
-    def slowest(self, limit: int) -> list[Standout]:
-        """Those whose last execution took longest, in milliseconds."""
-        return self._standouts(states.c.last_duration_ms, limit)
-
-    def most_failing(self, limit: int) -> list[Standout]:
-        """Those with the most failures and timeouts in their history."""
-        failed = states.c.last_failed - states.c.first_failed + 1
-        timed_out = states.c.last_timeout - states.c.first_timeout + 1
-        return self._standouts(failed + timed_out, limit)
-
-    def lateness_s(self) -> list[float]:
-        """How late the last scheduled executions started, in seconds."""
-        recent = (
-            sa.select(history.c.executed_at, history.c.due_at)
-            .where(history.c.due_at.is_not(None))
-            .order_by(*_NEWEST)
-            .limit(LATENESS_SAMPLE)
-        )
-        with self._store.connect() as connection:
-            return [max(0.0, (start - due).total_seconds()) for start, due in connection.execute(recent)]
-
-    def _standouts(self, amount: sa.ColumnElement[Any], limit: int) -> list[Standout]:
-        select = (
-            sa.select(queries.c.id, queries.c.name, amount.label("amount"))
-            .select_from(queries.join(states, states.c.query_id == queries.c.id))
-            .where(_LIVE, amount > 0)
-            .order_by(amount.desc(), queries.c.id)
-            .limit(limit)
-        )
-        with self._store.connect() as connection:
-            return [Standout(*row) for row in connection.execute(select)]
-
-    def _total(self, connection: sa.Connection, wanted: HistoryFilter, name: str) -> int:
-        if wanted.since or wanted.until:
-            count = sa.select(sa.func.count(history.c.id)).where(*_within(wanted))
-            whose = [history.c.query_id.in_(self._named(name))] if name else _not_deleted(connection)
-            return connection.scalar(count.where(*whose)) or 0
-        number = "number" if wanted.status == ALL else wanted.status
-        live = states.c[f"last_{number}"] - states.c[f"first_{number}"] + 1
-        total = sa.select(sa.func.sum(live)).where(states.c.query_id.in_(self._named(name)))
-        return int(connection.scalar(total) or 0)
-
-    def _whose(self, connection: sa.Connection, name: str) -> Sequence[sa.ColumnElement[bool]]:
-        """Of which queries: of a few by the index of each, of many by the one on time, which is sorted."""
-        if not name:
-            return _not_deleted(connection)
-        few = connection.scalars(self._named(name).limit(FEW + 1)).all()
-        if len(few) <= FEW:
-            return [history.c.query_id.in_(few)]
-        return [(history.c.query_id + 0).in_(self._named(name))]  # no index is on the sum
-
-    def _named(self, name: str) -> sa.Select[int]:
-        """The ids of the queries with this in their name, which is the first line of what is searched."""
-        select = sa.select(queries.c.id).where(_LIVE)
-        if not (part := name_part(name)):
-            return select
-        position = sa.func.instr if self._store.dialect == "sqlite" else sa.func.strpos
-        at = position(queries.c.search_text, part)
-        return select.where(at > 0, at < position(queries.c.search_text, "\n"))
-
-
 def _within(wanted: HistoryFilter) -> Iterator[sa.ColumnElement[bool]]:
     if wanted.status != ALL:
         yield history.c.status == wanted.status
@@ -251,5 +326,5 @@ def _not_deleted(connection: sa.Connection) -> Sequence[sa.ColumnElement[bool]]:
     return [history.c.query_id.not_in(deleted)] if deleted else []
 
 
-def _ran(row: Row) -> Ran:
-    return Ran(row.query_name, execution_of(row))
+def _named(row: Row) -> NamedExecution:
+    return NamedExecution(row.query_name, execution_of(row))

@@ -1,4 +1,4 @@
-"""Deleting history that is too much or too old: from the low end, a step at a time."""
+"""Deleting history that is too much, too old or of a deleted query: from the low end, a step at a time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,10 +8,11 @@ from typing import Any
 import sqlalchemy as sa
 from plugbay import Clock, Store
 
-from plugbay_scheduled_query.core.paging import NumberRange, numbers_to_prune
 from plugbay_scheduled_query.tables import history, queries, results, runs, states
 
 PRUNE_STEP = 200  # history rows of one query that go at a time
+PURGE_STEP = 500  # history rows of a deleted query that go in one transaction
+REMEMBERED = timedelta(hours=1)  # how long a deleted query's own row stays: so every node hears of its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,64 @@ class Keeping:
         return now - timedelta(days=self.history_days) if self.history_days >= 0 else None
 
 
+class Housekeeping:
+    """The rows of deleted queries go bit by bit, the query itself last; so does surplus history."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def purge_step(self) -> bool:
+        """Removes one bit; False when there is nothing left to remove."""
+        doomed = _doomed(self._clock.now() - REMEMBERED)
+        with self._store.connect() as connection:
+            if connection.scalar(doomed) is None:
+                return False
+        with self._store.begin() as connection:
+            query_id = connection.scalar(doomed)
+            return query_id is not None and self._purge(connection, query_id)
+
+    def prune_step(self, keeping: Keeping) -> bool:
+        """Removes a bit of what is too old or too much, also of queries that run no more; False if none."""
+        with self._store.connect() as connection:
+            found = (connection.scalar(search) for search in _searches(self._clock.now(), keeping))
+            query_id = next((query_id for query_id in found if query_id is not None), None)
+        return query_id is not None and self._prune(query_id, keeping)
+
+    def _prune(self, query_id: int, keeping: Keeping) -> bool:
+        of_query = states.c.query_id == query_id
+        with self._store.begin() as connection:
+            row = connection.execute(sa.select(states).where(of_query).with_for_update()).first()
+            if row is None:
+                return False
+            state = dict(row._mapping)
+            is_less = prune(connection, state, self._clock.now(), keeping)
+            ends = {name: value for name, value in state.items() if name.startswith("first_")}
+            connection.execute(sa.update(states).where(of_query).values(ends))
+        return is_less
+
+    def _purge(self, connection: sa.Connection, query_id: int) -> bool:
+        rows = (
+            sa.select(history.c.id, history.c.result_id)
+            .where(history.c.query_id == query_id)
+            .limit(PURGE_STEP)
+        )
+        found = connection.execute(rows).all()
+        if found:
+            connection.execute(sa.delete(history).where(history.c.id.in_([row.id for row in found])))
+            texts = [row.result_id for row in found if row.result_id]
+            connection.execute(sa.delete(results).where(results.c.id.in_(texts)))
+        else:
+            connection.execute(sa.delete(results).where(results.c.query_id == query_id))
+            connection.execute(sa.delete(states).where(states.c.query_id == query_id))
+            connection.execute(sa.delete(queries).where(queries.c.id == query_id))
+        return True
+
+
 def prune(connection: sa.Connection, state: dict[str, Any], now: datetime, keeping: Keeping) -> bool:
     """Deletes a step of what one query has too much, and moves the low ends in `state`; whether any went."""
     first: int = state["first_number"]
-    surplus = numbers_to_prune(NumberRange(first, state["last_number"]), keeping.limit_history)
-    last = surplus.highest if surplus else first - 1
+    last = state["last_number"] - keeping.limit_history if keeping.limit_history >= 0 else first - 1
     if oldest := keeping.oldest(now):
         last = max(last, _last_before(connection, state, oldest))
     last = min(last, first + PRUNE_STEP - 1)
@@ -41,7 +95,7 @@ def prune(connection: sa.Connection, state: dict[str, Any], now: datetime, keepi
     return True
 
 
-def searches(now: datetime, keeping: Keeping) -> Iterator[sa.Select[int]]:
+def _searches(now: datetime, keeping: Keeping) -> Iterator[sa.Select[int]]:
     """Where to look for a query whose history is to be pruned."""
     if oldest := keeping.oldest(now):
         yield _first_outdated(oldest)
@@ -84,60 +138,6 @@ def _delete(connection: sa.Connection, state: dict[str, Any], last: int) -> None
     state["first_number"] = last + 1
     for row in rows:
         state[f"first_{row.status}"] += 1
-
-
-STEP = 500  # history rows in one transaction
-REMEMBERED = timedelta(hours=1)  # how long the query's own row stays: so every node hears of its end
-
-
-class Housekeeping:
-    """The rows of deleted queries go bit by bit, the query itself last; so does surplus history."""
-
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
-        self._clock = clock
-
-    def purge_step(self) -> bool:
-        """Removes one bit; False when there is nothing left to remove."""
-        doomed = _doomed(self._clock.now() - REMEMBERED)
-        with self._store.connect() as connection:
-            if connection.scalar(doomed) is None:
-                return False
-        with self._store.begin() as connection:
-            query_id = connection.scalar(doomed)
-            return query_id is not None and self._purge(connection, query_id)
-
-    def prune_step(self, keeping: Keeping) -> bool:
-        """Removes a bit of what is too old or too much, also of queries that run no more; False if none."""
-        with self._store.connect() as connection:
-            found = (connection.scalar(search) for search in searches(self._clock.now(), keeping))
-            query_id = next((query_id for query_id in found if query_id is not None), None)
-        return query_id is not None and self._prune(query_id, keeping)
-
-    def _prune(self, query_id: int, keeping: Keeping) -> bool:
-        of_query = states.c.query_id == query_id
-        with self._store.begin() as connection:
-            row = connection.execute(sa.select(states).where(of_query).with_for_update()).first()
-            if row is None:
-                return False
-            state = dict(row._mapping)
-            is_less = prune(connection, state, self._clock.now(), keeping)
-            ends = {name: value for name, value in state.items() if name.startswith("first_")}
-            connection.execute(sa.update(states).where(of_query).values(ends))
-        return is_less
-
-    def _purge(self, connection: sa.Connection, query_id: int) -> bool:
-        rows = sa.select(history.c.id, history.c.result_id).where(history.c.query_id == query_id).limit(STEP)
-        found = connection.execute(rows).all()
-        if found:
-            connection.execute(sa.delete(history).where(history.c.id.in_([row.id for row in found])))
-            texts = [row.result_id for row in found if row.result_id]
-            connection.execute(sa.delete(results).where(results.c.id.in_(texts)))
-        else:
-            connection.execute(sa.delete(results).where(results.c.query_id == query_id))
-            connection.execute(sa.delete(states).where(states.c.query_id == query_id))
-            connection.execute(sa.delete(queries).where(queries.c.id == query_id))
-        return True
 
 
 def _doomed(forgotten_before: datetime) -> sa.Select[int]:

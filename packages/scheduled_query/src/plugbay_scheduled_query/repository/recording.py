@@ -1,59 +1,23 @@
-"""Recording finished runs: history, latest result, gauge, counts, lane, in one transaction for many."""
+"""Recording what came back: history, latest result, gauge, counts, lane, in one transaction for many."""
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 from plugbay import PlugbayError, Store, get_logger
 
-from plugbay_scheduled_query.core.guard import Rejection
-from plugbay_scheduled_query.core.model import RECENT_KEPT, Execution, Result, Status, Trigger
-from plugbay_scheduled_query.repository.claims import ClaimedRun
+from plugbay_scheduled_query.core.metric import snapshot
+from plugbay_scheduled_query.core.model import Execution, Outcome, Run, Status
 from plugbay_scheduled_query.repository.pruning import Keeping, prune
 from plugbay_scheduled_query.repository.rows import metric_of, moment_after
 from plugbay_scheduled_query.tables import history, lanes, queries, results, runs, states
 
-log = get_logger(__name__)
+Ended = tuple[Run, Outcome]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
-    """A run that came to its end, with everything that is to be kept of it."""
-
-    claimed: ClaimedRun
-    executed_at: datetime
-    duration_ms: int
-    status: Status
-    error: str | None = None
-    rejection: Rejection | None = None
-    result: Result | None = None
-    preview: str | None = None
-    metric_value: float | None = None
-    snapshot: dict[str, object] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """What became of a finished run in the store; a dropped one belongs to somebody else by now."""
-
-    finished: Finished
-    execution: Execution
-    is_dropped: bool = False
-
-
-@dataclass(slots=True)
-class _Plan:
-    """One finished run on its way into the tables."""
-
-    finished: Finished
-    state: dict[str, Any]
-    metric_config: str | None
-    result_id: int | None = None
-    history_id: int | None = None
-
+RECENT_KEPT = 30  # values and durations beside each query: what a sparkline shows
 
 # what the store does not do now, but may in a while; everything else is the fault of what is recorded
 _OUTAGES = (
@@ -90,85 +54,98 @@ _UPDATE_STATE = (
 )
 
 
+log = get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A run that is still ours, on its way into the tables."""
+
+    run: Run
+    outcome: Outcome
+    state: dict[str, Any]
+    metric_config: str | None
+    result_id: int | None = None
+    history_id: int | None = None
+
+
 class Recording:
-    """Writes what finished; what a newer attempt has taken over is dropped."""
+    """Writes what came back of runs; what a newer attempt has taken over is dropped."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def record(self, batch: Sequence[Finished], now: datetime, keeping: Keeping) -> list[Recorded]:
-        """Records a group in one transaction; if one of them cannot be recorded, each on its own."""
+    def record(self, batch: Sequence[Ended], now: datetime, keeping: Keeping) -> list[Execution | None]:
+        """Records a group in one transaction; if one of them cannot be recorded, each on its own.
+
+        One that was dropped, because it belongs to somebody else by now, is None.
+        """
         try:
             return self._record(batch, now, keeping)
         except _OUTAGES:
             raise
         except Exception as error:
             if len(batch) == 1:
-                return [self._record_refused(batch[0], error, now, keeping)]
+                return [self._record_refused(*batch[0], error, now, keeping)]
             return [recorded for item in batch for recorded in self.record([item], now, keeping)]
 
-    def _record_refused(self, item: Finished, error: Exception, now: datetime, keeping: Keeping) -> Recorded:
+    def _record_refused(
+        self, run: Run, outcome: Outcome, error: Exception, now: datetime, keeping: Keeping
+    ) -> Execution | None:
         """What the store does not take is a failure; if it does not take that either, the run just ends."""
         reason = type(error).__name__
-        log.error("record_refused", query=item.claimed.query_name, run=item.claimed.id, reason=reason)
+        log.error("record_refused", query=run.query_name, run=run.id, reason=reason)
         try:
-            return self._record([_unstorable(item, reason)], now, keeping)[0]
+            return self._record([(run, _unstorable(outcome, reason))], now, keeping)[0]
         except _OUTAGES:
             raise
         except Exception:
-            self._forget(item, now)
-            return Recorded(item, _execution(item), is_dropped=True)
+            self._forget(run, now)
+            return None
 
-    def _record(self, batch: Sequence[Finished], now: datetime, keeping: Keeping) -> list[Recorded]:
+    def _record(self, batch: Sequence[Ended], now: datetime, keeping: Keeping) -> list[Execution | None]:
         with self._store.begin() as connection:
-            plans = list(self._live_plans(connection, batch))
-            self._insert_results(connection, plans)
+            entries = list(self._live(connection, batch))
+            self._insert_results(connection, entries)
             if keeping.enable_history and keeping.limit_history != 0:
-                self._insert_history(connection, plans)
-            replaced = [_apply(plan, now) for plan in plans]
-            for plan in plans:
-                prune(connection, plan.state, now, keeping)
-            if plans:
-                rows = [{**plan.state, "b_query_id": plan.state["query_id"]} for plan in plans]
+                self._insert_history(connection, entries)
+            replaced = [_apply(entry, now) for entry in entries]
+            for entry in entries:
+                prune(connection, entry.state, now, keeping)
+            if entries:
+                rows = [{**entry.state, "b_query_id": entry.run.query_id} for entry in entries]
                 connection.execute(_UPDATE_STATE, rows)
             self._delete_unreferenced(connection, [result_id for result_id in replaced if result_id])
-            self._end_runs(connection, [plan.finished.claimed.id for plan in plans], now)
-        by_run = {plan.finished.claimed.id: plan for plan in plans}
-        return [_recorded(item, by_run.get(item.claimed.id)) for item in batch]
+            self._end_runs(connection, [entry.run.id for entry in entries], now)
+        recorded = {entry.run.id: _execution(entry) for entry in entries}
+        return [recorded.get(run.id) for run, _ in batch]
 
-    def _live_plans(self, connection: sa.Connection, batch: Sequence[Finished]) -> Iterator[_Plan]:
+    def _live(self, connection: sa.Connection, batch: Sequence[Ended]) -> Iterator[_Entry]:
         """Those that are still ours: the run exists, and nobody has taken it over since."""
-        live = {
-            row.id: row.attempt
-            for row in connection.execute(_LIVE, {"ids": [item.claimed.id for item in batch]}).all()
-        }
-        wanted = {"ids": [item.claimed.run.query_id for item in batch]}
-        found = {row.query_id: dict(row._mapping) for row in connection.execute(_STATES, wanted).all()}
-        for item in batch:
-            state = found.get(item.claimed.run.query_id)
-            if live.get(item.claimed.id) != item.claimed.run.attempt or state is None:
-                log.warning(
-                    "result_dropped",
-                    query=item.claimed.query_name,
-                    run=item.claimed.id,
-                    attempt=item.claimed.run.attempt,
-                )
+        ids, of_queries = [run.id for run, _ in batch], [run.query_id for run, _ in batch]
+        attempts = {row.id: row.attempt for row in connection.execute(_LIVE, {"ids": ids}).all()}
+        found = connection.execute(_STATES, {"ids": of_queries}).all()
+        by_query = {row.query_id: dict(row._mapping) for row in found}
+        for run, outcome in batch:
+            state = by_query.get(run.query_id)
+            if attempts.get(run.id) != run.attempt or state is None:
+                log.warning("result_dropped", query=run.query_name, run=run.id, attempt=run.attempt)
                 continue
-            yield _Plan(item, state, state.pop("metric_config"))
+            yield _Entry(run, outcome, state, state.pop("metric_config"))
 
-    def _insert_results(self, connection: sa.Connection, plans: list[_Plan]) -> None:
-        with_result = [plan for plan in plans if plan.finished.result]
+    def _insert_results(self, connection: sa.Connection, entries: list[_Entry]) -> None:
+        with_result = [entry for entry in entries if entry.outcome.result_json is not None]
         if with_result:
-            rows = [_result_row(plan.finished) for plan in with_result]
+            rows = [_result_row(entry) for entry in with_result]
             ids = connection.scalars(_INSERT_RESULT, rows).all()
-            for plan, result_id in zip(with_result, ids, strict=True):
-                plan.result_id = result_id
+            for entry, result_id in zip(with_result, ids, strict=True):
+                entry.result_id = result_id
 
-    def _insert_history(self, connection: sa.Connection, plans: list[_Plan]) -> None:
-        if plans:
-            ids = connection.scalars(_INSERT_HISTORY, [_history_row(plan) for plan in plans]).all()
-            for plan, history_id in zip(plans, ids, strict=True):
-                plan.history_id = history_id
+    def _insert_history(self, connection: sa.Connection, entries: list[_Entry]) -> None:
+        if entries:
+            ids = connection.scalars(_INSERT_HISTORY, [_history_row(entry) for entry in entries]).all()
+            for entry, history_id in zip(entries, ids, strict=True):
+                entry.history_id = history_id
 
     def _delete_unreferenced(self, connection: sa.Connection, result_ids: list[int]) -> None:
         if result_ids:
@@ -183,97 +160,105 @@ class Recording:
             connection.execute(_DELETE_RUNS, {"ids": ids})
             connection.execute(_FREE_LANE.values(run_id=None, ended_at=ended_at), {"ids": ids})
 
-    def _forget(self, item: Finished, now: datetime) -> None:
+    def _forget(self, run: Run, now: datetime) -> None:
         """Ends a run that can never be recorded, so that its query is not stuck behind it."""
         with self._store.begin() as connection:
-            live = connection.execute(_LIVE, {"ids": [item.claimed.id]}).first()
-            if live and live.attempt == item.claimed.run.attempt:
-                self._end_runs(connection, [item.claimed.id], now)
+            live = connection.execute(_LIVE, {"ids": [run.id]}).first()
+            if live and live.attempt == run.attempt:
+                self._end_runs(connection, [run.id], now)
 
 
-def _result_row(item: Finished) -> dict[str, Any]:
-    assert item.result
+def _result_row(entry: _Entry) -> dict[str, Any]:
+    outcome = entry.outcome
     return {
-        "query_id": item.claimed.run.query_id,
-        "columns": json.dumps(item.result.columns, ensure_ascii=False),
-        "text": item.result.text,
-        "row_count": item.result.row_count,
-        "preview": item.preview,
+        "query_id": entry.run.query_id,
+        "columns": json.dumps(outcome.columns, ensure_ascii=False),
+        "text": outcome.result_json,
+        "row_count": outcome.row_count,
+        "preview": outcome.preview,
     }
 
 
-def _history_row(plan: _Plan) -> dict[str, Any]:
-    item, run, state = plan.finished, plan.finished.claimed.run, plan.state
+def _history_row(entry: _Entry) -> dict[str, Any]:
+    run, outcome, state = entry.run, entry.outcome, entry.state
+    status, gauge = outcome.status.value, _snapshot(entry)
     state["last_number"] += 1
-    state[f"last_{item.status.value}"] += 1
+    state[f"last_{status}"] += 1
     return {
         "query_id": run.query_id,
         "number": state["last_number"],
-        "status_number": state[f"last_{item.status.value}"],
-        "executed_at": item.executed_at,
-        "duration_ms": item.duration_ms,
-        "status": item.status.value,
-        "error_message": item.error,
-        "result_id": plan.result_id,
-        "metric_value": item.metric_value,
-        "snapshot": json.dumps(item.snapshot) if item.snapshot else None,
+        "status_number": state[f"last_{status}"],
+        "executed_at": outcome.executed_at,
+        "duration_ms": outcome.duration_ms,
+        "status": status,
+        "error_message": outcome.error,
+        "result_id": entry.result_id,
+        "metric_value": outcome.value,
+        "snapshot": json.dumps(gauge) if gauge else None,
         "due_at": run.due_at,
         "missed": run.missed,
         "attempt": run.attempt,
         "trigger": run.trigger.value,
         "triggered_by": run.triggered_by,
-        "truncated": bool(item.result and item.result.truncated),
+        "truncated": outcome.truncated,
     }
 
 
-def _apply(plan: _Plan, now: datetime) -> int | None:
+def _apply(entry: _Entry, now: datetime) -> int | None:
     """Brings a query's state up to date; returns the result that it no longer shows."""
-    item, state = plan.finished, plan.state
+    outcome, state = entry.outcome, entry.state
     values, durations = json.loads(state["recent"])
-    recent = [[*values, item.metric_value][-RECENT_KEPT:], [*durations, item.duration_ms][-RECENT_KEPT:]]
+    recent = [[*values, outcome.value][-RECENT_KEPT:], [*durations, outcome.duration_ms][-RECENT_KEPT:]]
     state |= {
-        "last_executed": item.executed_at,
-        "last_status": item.status.value,
-        "last_error": item.error,
-        "last_duration_ms": item.duration_ms,
+        "last_executed": outcome.executed_at,
+        "last_status": outcome.status.value,
+        "last_error": outcome.error,
+        "last_duration_ms": outcome.duration_ms,
         "recent": json.dumps(recent),
         "changed_at": moment_after(state["changed_at"], now),
     }
-    if item.status is not Status.SUCCESS:
+    if outcome.status is not Status.SUCCESS:
         return None
     replaced: int | None = state["last_result_id"]
-    state |= {"last_result_id": plan.result_id, "last_success_at": item.executed_at}
-    if item.metric_value is not None and item.claimed.metric == metric_of(plan.metric_config):
-        state["metric_value"] = item.metric_value  # else it is another gauge's by now
+    state |= {"last_result_id": entry.result_id, "last_success_at": outcome.executed_at}
+    if outcome.value is not None and entry.run.metric == metric_of(entry.metric_config):
+        state["metric_value"] = outcome.value  # else it is another gauge's by now
     return replaced
 
 
-def _recorded(item: Finished, plan: _Plan | None) -> Recorded:
-    execution = replace(_execution(item), id=plan.history_id if plan else None)
-    return Recorded(item, execution, is_dropped=plan is None)
+def _snapshot(entry: _Entry) -> dict[str, object] | None:
+    metric, value = entry.run.metric, entry.outcome.value
+    return snapshot(metric, value) if metric and value is not None else None
 
 
-def _unstorable(item: Finished, reason: str) -> Finished:
+def _unstorable(outcome: Outcome, reason: str) -> Outcome:
     error = f"the result could not be stored: {reason}"
-    nothing: dict[str, Any] = dict.fromkeys(("result", "preview", "metric_value", "snapshot"))
-    return replace(item, status=Status.FAILED, error=error, **nothing)
+    return Outcome(
+        Status.FAILED,
+        duration_ms=outcome.duration_ms,
+        error=error,
+        rejection=outcome.rejection,
+        executed_at=outcome.executed_at,
+    )
 
 
-def _execution(item: Finished) -> Execution:
-    run = item.claimed.run
+def _execution(entry: _Entry) -> Execution:
+    run, outcome = entry.run, entry.outcome
+    assert outcome.executed_at, "a trial is not recorded"
     return Execution(
+        id=entry.history_id,
         scheduled_query_id=run.query_id,
-        executed_at=item.executed_at,
-        duration_ms=item.duration_ms,
-        status=item.status,
-        error_message=item.error,
-        result=item.result.text if item.result else None,
-        result_key=item.result.columns if item.result else (),
-        monitor_metrics_snapshot=item.snapshot,
+        executed_at=outcome.executed_at,
+        duration_ms=outcome.duration_ms,
+        status=outcome.status,
+        error_message=outcome.error,
+        result=outcome.result_json,
+        result_key=outcome.columns,
+        monitor_metrics_snapshot=_snapshot(entry),
         due_at=run.due_at,
         missed=run.missed,
         attempt=run.attempt,
-        trigger=Trigger(run.trigger),
+        trigger=run.trigger,
         triggered_by=run.triggered_by,
-        truncated=bool(item.result and item.result.truncated),
+        truncated=outcome.truncated,
     )

@@ -1,4 +1,4 @@
-"""One clock for all nodes: PostgreSQL's own where they may be on many machines."""
+"""Rows as the values of the model, and the one clock that all nodes go by."""
 
 import json
 from collections.abc import Mapping
@@ -8,20 +8,30 @@ from typing import Any
 import sqlalchemy as sa
 from plugbay import Clock, UTCDateTime
 
-from plugbay_scheduled_query.core.model import Execution, MetricConfig, Query, RenderType, Status, Trigger
-from plugbay_scheduled_query.tables import states
+from plugbay_scheduled_query.core.model import (
+    Execution,
+    MetricConfig,
+    Query,
+    RenderType,
+    Run,
+    Status,
+    Trigger,
+)
+from plugbay_scheduled_query.tables import queries, states
+
+Row = Any  # SQLAlchemy's own type would name each column's
+
+TICK = timedelta(microseconds=1)  # the least that two changes of a query are apart
+DEFINITION_OF_RUN = (queries.c.name, queries.c.query, queries.c.timeout, queries.c.metric_config)
 
 _NOW = sa.select(sa.func.clock_timestamp(type_=UTCDateTime))
 
 
 def store_now(connection: sa.Connection, clock: Clock) -> datetime:
-    """Now, for claims, leases, lanes and next times."""
+    """Now, for claims, leases, lanes and next times: PostgreSQL's own, where nodes may be far apart."""
     if connection.dialect.name == "sqlite":
         return clock.now()
     return connection.execute(_NOW).scalar_one()
-
-
-TICK = timedelta(microseconds=1)
 
 
 def moment_after(last: datetime, now: datetime) -> datetime:
@@ -35,9 +45,6 @@ def touch(connection: sa.Connection, query_id: int, now: datetime, **values: obj
     last = connection.execute(sa.select(states.c.changed_at).where(of_query).with_for_update()).scalar_one()
     changed_at = moment_after(last, now)
     connection.execute(sa.update(states).where(of_query).values(changed_at=changed_at, **values))
-
-
-Row = Any  # SQLAlchemy's own type would name each column's
 
 
 def metric_of(text: str | None) -> MetricConfig | None:
@@ -82,6 +89,25 @@ def query_of(row: Row) -> Query:
         metric_value=row.metric_value,
         recent_values=tuple(values),
         recent_durations_ms=tuple(durations),
+    )
+
+
+def run_of(definition: Row, run: Mapping[str, Any], problem: str | None = None) -> Run:
+    """A run of a definition, from its row or from the values that were just inserted as one."""
+    return Run(
+        id=run["id"],
+        query_id=run["query_id"],
+        query_name=definition.name,
+        source_id=run["source_id"],
+        sql=definition.query,
+        timeout=definition.timeout,
+        metric=metric_of(definition.metric_config),
+        trigger=Trigger(run["trigger"]),
+        triggered_by=run["triggered_by"],
+        due_at=run["due_at"],
+        missed=run["missed"],
+        attempt=run["attempt"],
+        problem=problem,
     )
 
 

@@ -1,121 +1,94 @@
-"""How fast this process works, as of late: it takes on no more than it can do."""
+"""Taking on what is due: when to look for it, how much of it to claim, and who goes to work first."""
 
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from plugbay import Clock
 
-from plugbay_scheduled_query.repository.claims import ClaimedRun, Claims
-from plugbay_scheduled_query.runs.in_flight import InFlight
+from plugbay_scheduled_query.core.model import Execution, Run, Trigger
+from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.settings import Settings
-
-WINDOW_S = 1.0
-
-
-class Throughput:
-    """Counts what gets done, a second at a time."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._since = clock.monotonic()
-        self._done = 0
-        self._last = 0
-
-    def add(self, done: int) -> None:
-        """So much more got done."""
-        self._turn_over()
-        self._done += done
-
-    @property
-    def per_second(self) -> int:
-        """What got done in the last second, or already in this one if that is more."""
-        self._turn_over()
-        return max(self._last, self._done)
-
-    def _turn_over(self) -> None:
-        now = self._clock.monotonic()
-        elapsed = now - self._since
-        if elapsed >= WINDOW_S:
-            self._last = round(self._done / elapsed)
-            self._since, self._done = now, 0
-
-
-class Admission:
-    """A queue with a door: at most `limit()` runs are inside, the others wait.
-
-    Sources take turns, and where there are several none takes the last place: one that hangs or is slow keeps
-    nobody else waiting. Within a source runs go in the order of their claim.
-    """
-
-    def __init__(self, let_in: Callable[[list[ClaimedRun]], None], limit: Callable[[], int]) -> None:
-        self._let_in = let_in
-        self._limit = limit
-        self._lock = threading.Lock()
-        self._waiting: dict[int, deque[ClaimedRun]] = {}  # by source, of all that ever came, in their turn
-        self._inside: dict[int, int] = {}  # run → source
-        self.is_shut = False
-
-    def put(self, runs: Iterable[ClaimedRun]) -> None:
-        with self._lock:
-            for run in runs:
-                if run.source_id not in self._waiting:  # who is new comes next
-                    self._waiting = {run.source_id: deque(), **self._waiting}
-                self._waiting[run.source_id].append(run)
-        self._open()
-
-    def leave(self, run_id: int) -> None:
-        """A run is over: another may come in."""
-        with self._lock:
-            if self._inside.pop(run_id, None) is None:
-                return  # it never came through this door: Run Now
-        self._open()
-
-    def shut(self) -> list[ClaimedRun]:
-        """Nobody comes in any more; returns those who wait."""
-        with self._lock:
-            self.is_shut = True
-            return [run for waiting in self._waiting.values() for run in waiting]
-
-    def _open(self) -> None:
-        with self._lock:
-            coming = [] if self.is_shut else self._admitted(self._limit())
-        if coming:
-            self._let_in(coming)
-
-    def _admitted(self, limit: int) -> list[ClaimedRun]:
-        inside, admitted = Counter(self._inside.values()), []
-        most = limit if len(self._waiting) < 2 else max(1, limit - 1)
-        while len(self._inside) < limit:
-            free = [source for source, runs in self._waiting.items() if runs and inside[source] < most]
-            if not free:
-                break
-            source = min(free, key=inside.__getitem__)
-            self._waiting[source] = waiting = self._waiting.pop(source)  # of equals the others are next
-            run = waiting.popleft()
-            self._inside[run.id] = source
-            inside[source] += 1
-            admitted.append(run)
-        return admitted
-
 
 OWNER = "scheduled_query"
 PERIOD_S = 60
 LEND_A_HAND_S = 0.5  # after the full minute: by then the node that ticked has taken its share
 AGAIN_S = 5.0  # after the store could not be asked what is due
+WINDOW_S = 1.0  # over which throughput is counted
 BATCH = 64  # runs that a process has claimed at the most when nothing paces them
 AHEAD = 2  # times max_parallel: what it claims at the least, so that no slot waits for the next claim
 SPARE_WORKERS = 2  # that the schedule leaves free, so that who presses Run Now does not wait for it
 
+Promise = Future[Execution | None]
+
 
 class Timers(Protocol):
-    """What is asked of the task worker."""
+    """What claiming asks of the task worker."""
 
     @property
     def workers(self) -> int: ...
     def at(self, *, owner: str, name: str, when: datetime, call: Callable[[Any], object]) -> None: ...
+
+
+class InFlight:
+    """The runs of this process between claim and record, and those who wait for them; for any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: dict[int, Run] = {}
+        self._begun: dict[int, Run] = {}
+        self._promises: dict[int, list[Promise]] = {}
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._waiting) + len(self._begun)
+
+    def add(self, runs: Iterable[Run]) -> None:
+        with self._lock:
+            self._waiting.update((run.id, run) for run in runs)
+
+    def begin(self, run_id: int) -> Run | None:
+        """The run, for whoever asks first; None for everybody else."""
+        with self._lock:
+            run = self._waiting.pop(run_id, None)
+            if run:
+                self._begun[run_id] = run
+            return run
+
+    def ids(self) -> list[int]:
+        with self._lock:
+            return [*self._waiting, *self._begun]
+
+    def scheduled(self) -> Counter[int]:
+        """How many of them the clock asked for, by source."""
+        with self._lock:
+            runs = [*self._waiting.values(), *self._begun.values()]
+        return Counter(run.source_id for run in runs if run.trigger is Trigger.SCHEDULE)
+
+    def has_begun(self, run_id: int) -> bool:
+        with self._lock:
+            return run_id in self._begun
+
+    def promise(self, run_id: int) -> Promise | None:
+        """A promise of the execution; None when the run is not here (any more)."""
+        with self._lock:
+            if run_id not in self._waiting and run_id not in self._begun:
+                return None
+            promise: Promise = Future()
+            self._promises.setdefault(run_id, []).append(promise)
+            return promise
+
+    def end(self, run_id: int, execution: Execution | None) -> None:
+        """The run is over here: recorded, or left to somebody else (None)."""
+        with self._lock:
+            self._waiting.pop(run_id, None)
+            self._begun.pop(run_id, None)
+            promises = self._promises.pop(run_id, [])
+        for promise in promises:
+            promise.set_result(execution)
 
 
 class Claiming:
@@ -128,7 +101,7 @@ class Claiming:
         engine: Timers,
         runs: InFlight,
         settings: Callable[[], Settings],
-        submit: Callable[[list[ClaimedRun]], None],
+        submit: Callable[[list[Run]], None],
     ) -> None:
         self._clock = clock
         self._claims = claims
@@ -161,14 +134,14 @@ class Claiming:
             finally:
                 self._look_again(again_s)
 
-    def done(self, runs: Iterable[ClaimedRun]) -> None:
+    def done(self, runs: Iterable[Run]) -> None:
         """These are recorded: others may start."""
         sources = [run.source_id for run in runs]
         self._throughput.add(len(sources))
         if self._is_worth_a_claim(set(sources)):
             self.refill()
 
-    def _claim(self) -> list[ClaimedRun]:
+    def _claim(self) -> list[Run]:
         settings = self._settings()
         if settings.interval <= 0:
             return self._claim_unpaced(settings)
@@ -176,7 +149,7 @@ class Claiming:
             return []
         return self._claims.claim_paced(settings.timezone, settings.interval)
 
-    def _claim_unpaced(self, settings: Settings) -> list[ClaimedRun]:
+    def _claim_unpaced(self, settings: Settings) -> list[Run]:
         """As much as there is room for; where one source fills it all, the others get in all the same."""
         held, least = self._runs.scheduled(), settings.max_parallel
         room = self._most_claimed() - held.total()
@@ -208,6 +181,92 @@ class Claiming:
         """When a lane that something waits for has rested; for a slot nobody need wait by the clock."""
         interval = self._settings().interval
         return self._claims.rest_s(interval) if interval > 0 else None
+
+
+class Admission:
+    """A queue with a door: at most `limit()` runs are inside, the others wait.
+
+    Sources take turns, and where there are several none takes the last place: one that hangs or is slow keeps
+    nobody else waiting. Within a source runs go in the order of their claim.
+    """
+
+    def __init__(self, let_in: Callable[[list[Run]], None], limit: Callable[[], int]) -> None:
+        self._let_in = let_in
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._waiting: dict[int, deque[Run]] = {}  # by source, of all that ever came, in their turn
+        self._inside: dict[int, int] = {}  # run → source
+        self.is_shut = False
+
+    def put(self, runs: Iterable[Run]) -> None:
+        with self._lock:
+            for run in runs:
+                if run.source_id not in self._waiting:  # who is new comes next
+                    self._waiting = {run.source_id: deque(), **self._waiting}
+                self._waiting[run.source_id].append(run)
+        self._open()
+
+    def leave(self, run_id: int) -> None:
+        """A run is over: another may come in."""
+        with self._lock:
+            if self._inside.pop(run_id, None) is None:
+                return  # it never came through this door: Run Now
+        self._open()
+
+    def shut(self) -> list[Run]:
+        """Nobody comes in any more; returns those who wait."""
+        with self._lock:
+            self.is_shut = True
+            return [run for waiting in self._waiting.values() for run in waiting]
+
+    def _open(self) -> None:
+        with self._lock:
+            coming = [] if self.is_shut else self._admitted(self._limit())
+        if coming:
+            self._let_in(coming)
+
+    def _admitted(self, limit: int) -> list[Run]:
+        inside, admitted = Counter(self._inside.values()), []
+        most = limit if len(self._waiting) < 2 else max(1, limit - 1)
+        while len(self._inside) < limit:
+            free = [source for source, runs in self._waiting.items() if runs and inside[source] < most]
+            if not free:
+                break
+            source = min(free, key=inside.__getitem__)
+            self._waiting[source] = waiting = self._waiting.pop(source)  # of equals the others are next
+            run = waiting.popleft()
+            self._inside[run.id] = source
+            inside[source] += 1
+            admitted.append(run)
+        return admitted
+
+
+class Throughput:
+    """How much this process does in a second, as of late: it takes on no more than it can do."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._since = clock.monotonic()
+        self._done = 0
+        self._last = 0
+
+    def add(self, done: int) -> None:
+        """So much more got done."""
+        self._turn_over()
+        self._done += done
+
+    @property
+    def per_second(self) -> int:
+        """What got done in the last second, or already in this one if that is more."""
+        self._turn_over()
+        return max(self._last, self._done)
+
+    def _turn_over(self) -> None:
+        now = self._clock.monotonic()
+        elapsed = now - self._since
+        if elapsed >= WINDOW_S:
+            self._last = round(self._done / elapsed)
+            self._since, self._done = now, 0
 
 
 def most_at_once(workers: int, settings: Settings) -> int:

@@ -1,7 +1,9 @@
-"""One execution: guard, run, value for the gauge. A run goes in, a finished run comes out."""
+"""One execution: guard, runner, number for the gauge; and what came back, recorded in groups."""
 
+import threading
+from collections import deque
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
@@ -9,18 +11,19 @@ from plugbay import Clock, get_logger
 
 from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.guard import Rejection
-from plugbay_scheduled_query.core.metric import gauge_value, snapshot
-from plugbay_scheduled_query.core.model import Outcome, Result, Status, Trigger
+from plugbay_scheduled_query.core.metric import gauge_value
+from plugbay_scheduled_query.core.model import Execution, Outcome, Run, Status, Trigger
 from plugbay_scheduled_query.core.results import iter_rows, preview
 from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.dialects import check
 from plugbay_scheduled_query.executor import Statement
 from plugbay_scheduled_query.executor.time_limit import chosen_limit_s
-from plugbay_scheduled_query.repository.claims import ClaimedRun
-from plugbay_scheduled_query.repository.recording import Finished
+from plugbay_scheduled_query.repository.pruning import Keeping
+from plugbay_scheduled_query.repository.recording import Ended, Recording
 from plugbay_scheduled_query.settings import Settings
 
-REJECTED = "rejected: "
+MOST_AT_ONCE = 128  # runs in one transaction: enough to share its cost, few enough to be quick
+RETRY_S = 1.0  # between attempts while the store does not take anything
 
 log = get_logger(__name__)
 
@@ -31,43 +34,37 @@ class Targets(Protocol):
     def target(self, source_id: int) -> Target: ...
 
 
-class Runs(Protocol):
-    """Runs SQL somewhere safe."""
+class Executor(Protocol):
+    """Runs SQL somewhere safe, and can stop it."""
 
     def run(self, statement: Statement) -> Outcome: ...
-
-
-@dataclass(frozen=True)
-class Answer:
-    """How asking ended; a rejected text was never sent."""
-
-    outcome: Outcome
-    rejection: Rejection | None = None
+    def cancel(self, run_id: Hashable, by: str) -> bool: ...
 
 
 class Executing:
-    """Turns a claimed run into a finished one."""
+    """Turns a run into an outcome."""
 
     def __init__(
-        self, clock: Clock, targets: Targets, executor: Runs, settings: Callable[[], Settings]
+        self, clock: Clock, targets: Targets, executor: Executor, settings: Callable[[], Settings]
     ) -> None:
         self._clock = clock
         self._targets = targets
         self._executor = executor
         self._settings = settings
 
-    def execute(self, claimed: ClaimedRun, stopped_by: Callable[[], str] = str) -> Finished:
-        """Everything that can go wrong with a query is its status, and nobody else's trouble."""
+    def execute(self, run: Run, stopped_by: Callable[[], str] = str) -> Outcome:
+        """Everything that can go wrong with a query becomes its status here, and is nobody else's trouble."""
         started_at, started = self._clock.now(), self._clock.monotonic()
-        if claimed.problem:
-            return _failed(claimed, started_at, claimed.problem)
+        if run.problem:
+            return failed(run.problem, started_at)
         try:
-            answer = self.ask(claimed.id, claimed.source_id, claimed.sql, claimed.timeout, stopped_by)
+            outcome = self.ask(run.id, run.source_id, run.sql, run.timeout, stopped_by)
             elapsed_ms = round((self._clock.monotonic() - started) * 1000)
-            return finish(claimed, answer, started_at, answer.outcome.duration_ms or elapsed_ms)
+            duration_ms = outcome.duration_ms or elapsed_ms
+            return with_value(replace(outcome, executed_at=started_at, duration_ms=duration_ms), run)
         except Exception as error:
-            log.exception("execution_failed", query=claimed.query_name)
-            return _failed(claimed, started_at, f"internal error: {type(error).__name__}")
+            log.exception("execution_failed", query=run.query_name)
+            return failed(f"internal error: {type(error).__name__}", started_at)
 
     def ask(
         self,
@@ -76,62 +73,120 @@ class Executing:
         sql: str,
         timeout: int | None = None,
         stopped_by: Callable[[], str] = str,
-    ) -> Answer:
+    ) -> Outcome:
         """Guard, then runner: also what Try it does."""
         settings = self._settings()
         try:
             target = self._targets.target(source_id)
         except SourceProblem as problem:
-            return Answer(Outcome(Status.FAILED, error=str(problem)))
+            return failed(str(problem))
         verdict = check(sql, target.language, settings.rules)
         if isinstance(verdict, Rejection):
-            return Answer(Outcome(Status.FAILED, error=f"{REJECTED}{verdict.reason}"), verdict)
+            return replace(failed(f"rejected: {verdict.reason}"), rejection=verdict)
         limit_s = chosen_limit_s(timeout, settings.query_timeout, settings.query_timeout_max)
         statement = Statement(run_id, target, sql, limit_s, settings.caps, stopped_by=stopped_by)
-        return Answer(self._executor.run(statement))
+        return self._executor.run(statement)
+
+    def cancel(self, run_id: Hashable, by: str) -> None:
+        """Stops what was asked under this id."""
+        self._executor.cancel(run_id, by)
 
 
-def finish(claimed: ClaimedRun, answer: Answer, executed_at: datetime, duration_ms: int) -> Finished:
-    """What is to be kept of a run: its status, its result, the number for its gauge."""
-    outcome = answer.outcome
-    result, shown, value = None, None, None
-    if outcome.status is Status.SUCCESS and outcome.result_json is not None:
-        result = Result(
-            columns=outcome.columns,
-            text=outcome.result_json,
-            row_count=outcome.row_count,
-            truncated=outcome.truncated,
-        )
-        beginning = preview(result.text)
-        shown = None if beginning.is_whole else beginning.text
-        # a gauge's value is looked for to the end; what a chart alone shows is not worth reading 10 MB
-        value = gauge_value(iter_rows(result.text if claimed.metric else beginning.text))
-    return Finished(
-        claimed=claimed,
-        executed_at=executed_at,
-        duration_ms=duration_ms,
-        status=outcome.status,
-        error=outcome.error,
-        result=result,
-        preview=shown,
-        metric_value=value,
-        rejection=answer.rejection,
-        snapshot=snapshot(claimed.metric, value) if claimed.metric and value is not None else None,
+def failed(error: str, at: datetime | None = None) -> Outcome:
+    """A run of which no runner said how it ended."""
+    return Outcome(Status.FAILED, error=error, executed_at=at)
+
+
+def cancelled(by: str, at: datetime) -> Outcome:
+    """That of a run that somebody stopped before it began."""
+    return failed(f"cancelled by {by}", at)
+
+
+def interrupted(run: Run, at: datetime) -> Outcome:
+    """That of a run that a dead node left behind and that is not run again."""
+    is_second = run.trigger is Trigger.SCHEDULE
+    return failed(
+        "interrupted twice, by crashes or restarts" if is_second else "interrupted by a restart", at
     )
 
 
-def cancelled(claimed: ClaimedRun, by: str, now: datetime) -> Finished:
-    """A run that somebody stopped before it began."""
-    return _failed(claimed, now, f"cancelled by {by}")
+def with_value(outcome: Outcome, run: Run) -> Outcome:
+    """With the number for its gauge, and the beginning of a result that is too long for a page."""
+    if outcome.result_json is None:
+        return outcome
+    beginning = preview(outcome.result_json)
+    # a gauge's value is looked for to the end; what a chart alone shows is not worth reading 10 MB
+    value = gauge_value(iter_rows(outcome.result_json if run.metric else beginning.text))
+    return replace(outcome, value=value, preview=None if beginning.is_whole else beginning.text)
 
 
-def interrupted(claimed: ClaimedRun, now: datetime) -> Finished:
-    """A run that a dead node left behind and that is not run again."""
-    twice = claimed.run.trigger is Trigger.SCHEDULE
-    return _failed(
-        claimed, now, "interrupted twice, by crashes or restarts" if twice else "interrupted by a restart"
-    )
+class Recorder:
+    """Group commit: one thread writes together all that came in while the last group was written.
 
+    Whoever submits goes on at once, and is told when it is on the disk.
+    """
 
-def _failed(claimed: ClaimedRun, now: datetime, error: str) -> Finished:
-    return Finished(claimed=claimed, executed_at=now, duration_ms=0, status=Status.FAILED, error=error)
+    def __init__(
+        self,
+        recording: Recording,
+        now: Callable[[], datetime],
+        keeping: Callable[[], Keeping],
+        on_recorded: Callable[[list[Ended], list[Execution | None]], None],
+    ) -> None:
+        self._recording = recording
+        self._now = now
+        self._keeping = keeping
+        self._on_recorded = on_recorded
+        self._waiting: deque[Ended] = deque()
+        self._changed = threading.Condition()
+        self._is_closing = self._is_busy = False
+        self._thread = threading.Thread(target=self._work, name="scheduled-query-recorder", daemon=True)
+        self._thread.start()
+
+    def is_idle_while(self, condition: Callable[[], bool]) -> bool:
+        """Whether all that was submitted is on the disk and told, while the condition holds, too."""
+        with self._changed:
+            return not (self._waiting or self._is_busy) and condition()
+
+    def submit(self, run: Run, outcome: Outcome) -> None:
+        with self._changed:
+            self._waiting.append((run, outcome))
+            self._changed.notify()
+
+    def close(self, patience_s: float = 10.0) -> None:
+        """Writes what is there and ends; what the store does not take is recovered at the next start."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify()
+        self._thread.join(patience_s)
+
+    def _work(self) -> None:
+        while group := self._next_group():
+            self._record(group)
+
+    def _next_group(self) -> list[Ended]:
+        with self._changed:
+            self._is_busy = False
+            self._changed.wait_for(lambda: self._waiting or self._is_closing)
+            self._is_busy = bool(self._waiting)
+            return [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
+
+    def _record(self, group: list[Ended]) -> None:
+        recorded = self._until_written(group)
+        if recorded is None:
+            return
+        try:
+            self._on_recorded(group, recorded)
+        except Exception:
+            log.exception("after_recording_failed")
+
+    def _until_written(self, group: list[Ended]) -> list[Execution | None] | None:
+        """A store that is full or away gets the same group again: nothing vanishes while we live."""
+        while True:
+            try:
+                return self._recording.record(group, self._now(), self._keeping())
+            except Exception as error:
+                log.error("record_failed", runs=len(group), error=error)
+            with self._changed:
+                if self._changed.wait_for(lambda: self._is_closing, RETRY_S):
+                    return None

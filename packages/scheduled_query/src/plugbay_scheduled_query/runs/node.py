@@ -1,4 +1,4 @@
-"""Who is alive: each process is a node, and its runs are taken over when it is gone."""
+"""Who is alive: each process is a node with a lock and a heartbeat; the runs of a dead one are taken over."""
 
 import fcntl
 import os
@@ -8,6 +8,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from plugbay import get_logger
+
+BEAT_S = 0.5  # how soon a cancel from another node is seen
+
+log = get_logger(__name__)
 
 
 class Node:
@@ -55,11 +59,6 @@ class Node:
 
     def _path(self, node: str) -> Path:
         return self._folder / f"{node or 'nobody'}.lock"
-
-
-BEAT_S = 0.5  # how soon a cancel from another node is seen
-
-log = get_logger(__name__)
 
 
 class Heartbeat:

@@ -1,20 +1,23 @@
 """The service: tick, run now, execute, cancel. One execution is told here on one screen."""
 
-import time
+import asyncio
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
-from plugbay import Clock, get_logger
+from anyio.to_thread import run_sync
+from plugbay import Clock, Store, get_logger
 
-from plugbay_scheduled_query.core.model import Execution, Trigger
-from plugbay_scheduled_query.repository.claims import ClaimedRun, Claims
-from plugbay_scheduled_query.repository.recording import Finished, Recorded, Recording
-from plugbay_scheduled_query.runs.claiming import OWNER, Claiming, Timers
-from plugbay_scheduled_query.runs.executing import Executing, cancelled, interrupted
-from plugbay_scheduled_query.runs.in_flight import InFlight, Promise
+from plugbay_scheduled_query.core.model import Execution, Outcome, Query, Run, Trigger
+from plugbay_scheduled_query.repository.claims import Claims
+from plugbay_scheduled_query.repository.definitions import Definitions
+from plugbay_scheduled_query.repository.history import Histories
+from plugbay_scheduled_query.repository.recording import Ended, Recording
+from plugbay_scheduled_query.repository.takeover import Ownership
+from plugbay_scheduled_query.runs.claiming import OWNER, Claiming, InFlight, Promise, Timers
+from plugbay_scheduled_query.runs.executing import Executing, Recorder, cancelled, interrupted
 from plugbay_scheduled_query.runs.node import Heartbeat, Node
-from plugbay_scheduled_query.runs.recorder import Recorder
 from plugbay_scheduled_query.settings import Settings
 
 TASK = "collect_execute_scheduled_query"
@@ -47,26 +50,13 @@ class Engine(Timers, Protocol):
     ) -> list[str]: ...
 
 
-class Executor(Protocol):
-    """What can stop a query."""
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What Run Now led to: how the run ended, or that it goes on."""
 
-    def cancel(self, run_id: int, by: str) -> bool: ...
-
-
-@dataclass(frozen=True)
-class Begun:
-    """A run that was started or joined; there is a promise only of what runs in this process."""
-
-    run_id: int
-    promise: Promise | None
-
-
-@dataclass(frozen=True)
-class RunNow:
-    """What Run Now leads to: an execution, or (None) a run that goes on."""
-
-    run_id: int
-    execution: Execution | None
+    query: Query
+    status: Literal["success", "failed", "timeout", "running"]
+    execution: Execution | None = None
 
 
 class Service:
@@ -75,30 +65,28 @@ class Service:
     def __init__(
         self,
         *,
+        store: Store,
         clock: Clock,
         node: Node,
-        claims: Claims,
-        recording: Recording,
         engine: Engine,
         executing: Executing,
-        executor: Executor,
         settings: Callable[[], Settings],
-        leases: bool,
-        after: Callable[[Finished, Recorded], None],
+        tell: Callable[[Run, Outcome, Execution], None],
     ) -> None:
         self._clock = clock
         self._node = node
-        self._claims = claims
+        self._claims = Claims(store, clock, node.id)
+        self._ownership = Ownership(store, clock, node.id)
+        self._definitions = Definitions(store, clock)
+        self._histories = Histories(store)
         self._engine = engine
         self._executing = executing
-        self._executor = executor
-        self._settings = settings
-        self._leases = leases
-        self._after = after
-        self._runs = InFlight()
+        self._tell = tell
+        self._leases = store.dialect != "sqlite"  # there nodes hold locks, which the system frees
         self._last_beat = clock.monotonic()
-        self._claiming = Claiming(clock, claims, engine, self._runs, settings, self._submit)
-        self._recorder = Recorder(recording, clock.now, lambda: settings().keeping, self._recorded)
+        self._runs = InFlight()
+        self._claiming = Claiming(clock, self._claims, engine, self._runs, settings, self._submit)
+        self._recorder = Recorder(Recording(store), clock.now, lambda: settings().keeping, self._recorded)
         self._heartbeat = Heartbeat(self._beat, lambda: len(self._runs))
 
     # what the clock asks for
@@ -116,54 +104,50 @@ class Service:
 
     def recover(self) -> None:
         """Runs again what a dead node had under way; what cannot run again is recorded as failed."""
-        if self._leases:
-            self._claims.extend_leases(self._runs.ids())
-            lost = self._claims.take_over(None)
-        else:
-            dead = self._node.dead(self._claims.nodes())
-            lost = self._claims.take_over(dead) if dead else []
-        for claimed in lost:
-            log.warning("taken_over", query=claimed.query_name, run=claimed.id, attempt=claimed.run.attempt)
+        lost = self._lost()
+        for run in lost:
+            log.warning("taken_over", query=run.query_name, run=run.id, attempt=run.attempt)
         self._runs.add(lost)
         again = [run for run in lost if _may_run_again(run)]
         for run in lost:
             if run not in again and self._runs.begin(run.id):
-                self._recorder.submit(interrupted(run, self._clock.now()))
+                self._recorder.submit(run, interrupted(run, self._clock.now()))
         self._claiming.admission.put(again)
-        self._claims.free_orphaned_lanes()
+        self._ownership.free_orphaned_lanes()
 
     # what people ask for
 
-    def begin_now(self, query_id: int, by: str) -> Begun | None:
-        """Runs a query at once, or joins its run, and does not wait. None: no such query."""
-        claimed, running = self._claims.start_now(query_id, by)
-        if claimed:
-            self._runs.add([claimed])
-            promise = self._runs.promise(claimed.id)
-            self._submit([claimed], URGENT)
-            return Begun(claimed.id, promise)
-        return None if running is None else Begun(running, self._runs.promise(running))
+    async def run_now(self, query_id: int, by: str, wait_s: float) -> Ran | None:
+        """Runs a query at once, or joins its run, and waits so long for the end; holds no thread meanwhile.
 
-    def run_now(self, query_id: int, by: str, wait_s: float) -> RunNow | None:
-        """Runs a query at once, or joins its run; waits so long for the execution. None: no such query."""
-        begun = self.begin_now(query_id, by)
+        None: there is no such query.
+        """
+        begun = await run_sync(self.begin_now, query_id, by)
         if begun is None:
             return None
-        if begun.promise is None:
-            self._wait_for_other_node(begun.run_id, wait_s)
-            return RunNow(begun.run_id, None)
-        try:
-            return RunNow(begun.run_id, begun.promise.result(wait_s))
-        except TimeoutError:
-            return RunNow(begun.run_id, None)
+        run_id, promise = begun
+        if promise is None:
+            await self._end_elsewhere(run_id, wait_s)
+            return await run_sync(self._look, query_id, None)
+        return await run_sync(self._look, query_id, await _awaited(promise, wait_s))
+
+    def begin_now(self, query_id: int, by: str) -> tuple[int, Promise | None] | None:
+        """The same without waiting: the run's id, and a promise if it is in this process."""
+        run, running = self._claims.start_now(query_id, by)
+        if run:
+            self._runs.add([run])
+            promise = self._runs.promise(run.id)
+            self._submit([run], URGENT)
+            return run.id, promise
+        return None if running is None else (running, self._runs.promise(running))
 
     def is_live(self, run_id: int) -> bool:
         """Whether a run is under way, on whichever node."""
-        return self._claims.is_live(run_id)
+        return self._ownership.is_live(run_id)
 
     def cancel(self, query_id: int, by: str) -> bool:
         """Stops the run of a query, wherever it is; False when nothing runs."""
-        run_id = self._claims.request_cancel(query_id, by)
+        run_id = self._ownership.request_cancel(query_id, by)
         if run_id is None:
             return False
         self._cancel(run_id, by)
@@ -174,23 +158,23 @@ class Service:
     def execute(self, job: Job) -> None:
         """Guard, run, record; the end of a run that was stopped by the engine is left to the next node."""
         try:
-            if claimed := self._runs.begin(job.payload["run"]):  # else it was cancelled before it began
-                self._execute(job, claimed)
+            if run := self._runs.begin(job.payload["run"]):  # else it was cancelled before it began
+                self._execute(job, run)
         finally:
             self._claiming.admission.leave(job.payload["run"])
 
     def returned(self, job: Job) -> None:
         """A run that never began: recorded when a person cancelled it, else given to whoever looks next."""
-        claimed = self._runs.begin(job.payload["run"])
+        run = self._runs.begin(job.payload["run"])
         if job.cancel_reason.startswith(BY_A_PERSON):
-            if claimed:
-                self._recorder.submit(cancelled(claimed, _who(job.cancel_reason), self._clock.now()))
+            if run:
+                self._recorder.submit(run, cancelled(_who(job.cancel_reason), self._clock.now()))
             self._claiming.admission.leave(job.payload["run"])
             return
         self.retire()  # the engine takes nothing any more: those who wait behind this one would come back too
-        if claimed:
-            self._claims.release([claimed.id])
-            self._runs.end(claimed.id, None)
+        if run:
+            self._ownership.release([run.id])
+            self._runs.end(run.id, None)
 
     def retire(self) -> None:
         """Begins nothing any more; what runs goes on."""
@@ -201,7 +185,7 @@ class Service:
         waiting = [run.id for run in self._claiming.admission.shut() if self._runs.begin(run.id)]
         try:
             if waiting:
-                self._claims.release(waiting)
+                self._ownership.release(waiting)
         finally:
             for run_id in waiting:
                 self._runs.end(run_id, None)
@@ -222,46 +206,71 @@ class Service:
 
     # inside
 
-    def _submit(self, claimed: list[ClaimedRun], priority: int = 0) -> None:
-        if claimed:
-            self._engine.submit_many(OWNER, JOB, [{"run": run.id} for run in claimed], priority=priority)
+    def _submit(self, runs: list[Run], priority: int = 0) -> None:
+        if runs:
+            self._engine.submit_many(OWNER, JOB, [{"run": run.id} for run in runs], priority=priority)
             self._heartbeat.wake()
 
-    def _execute(self, job: Job, claimed: ClaimedRun) -> None:
+    def _execute(self, job: Job, run: Run) -> None:
         def stopped_by() -> str:
             return _who(job.cancel_reason)
 
-        with job.on_cancel(lambda: self._executor.cancel(claimed.id, stopped_by())):
-            finished = self._executing.execute(claimed, stopped_by)
+        with job.on_cancel(lambda: self._executing.cancel(run.id, stopped_by())):
+            outcome = self._executing.execute(run, stopped_by)
         if job.cancel_reason and not job.cancel_reason.startswith(BY_A_PERSON):
-            self._runs.end(claimed.id, None)
+            self._runs.end(run.id, None)
         else:
-            self._recorder.submit(finished)
+            self._recorder.submit(run, outcome)
 
-    def _recorded(self, group: list[Recorded]) -> None:
+    def _recorded(self, group: list[Ended], executions: list[Execution | None]) -> None:
         """After each group commit: tell everybody, free the slots, start what waited for them."""
-        for item in group:
+        for (run, outcome), execution in zip(group, executions, strict=True):
             try:
-                self._after(item.finished, item)
+                if execution:  # else it was another node's by then
+                    self._tell(run, outcome, execution)
             except Exception:
-                log.exception("after_execution_failed", query=item.finished.claimed.query_name)
-            self._runs.end(item.finished.claimed.id, None if item.is_dropped else item.execution)
-        self._claiming.done(item.finished.claimed for item in group)
+                log.exception("after_execution_failed", query=run.query_name)
+            self._runs.end(run.id, execution)
+        self._claiming.done(run for run, _ in group)
+
+    def _look(self, query_id: int, execution: Execution | None) -> Ran | None:
+        query = self._definitions.get(query_id)
+        if query is None:
+            return None
+        if execution is None and query.running:
+            return Ran(query, "running")
+        execution = execution or self._histories.latest(query_id)
+        status = execution.status if execution else query.last_status
+        return Ran(query, status.value if status else "running", execution)
+
+    async def _end_elsewhere(self, run_id: int, wait_s: float) -> None:
+        """Waits for a run of another process."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(wait_s):
+                while await run_sync(self.is_live, run_id):
+                    await asyncio.sleep(LOOK_S)
 
     def _cancel(self, run_id: int, by: str) -> None:
-        waiting = self._runs.begin(run_id)
-        if waiting:
-            self._recorder.submit(cancelled(waiting, by, self._clock.now()))
+        if waiting := self._runs.begin(run_id):
+            self._recorder.submit(waiting, cancelled(by, self._clock.now()))
         elif self._runs.has_begun(run_id):
-            self._executor.cancel(run_id, by)
+            self._executing.cancel(run_id, by)
+
+    def _lost(self) -> list[Run]:
+        """The runs of dead nodes, now ours."""
+        if self._leases:
+            self._ownership.extend_leases(self._runs.ids())
+            return self._ownership.take_over(None)
+        dead = self._node.dead(self._ownership.nodes())
+        return self._ownership.take_over(dead) if dead else []
 
     def _beat(self) -> None:
         """While anything runs here: shows that this node is alive, and sees what others did to its runs."""
         known = self._runs.ids()
         if self._leases and self._clock.monotonic() - self._last_beat >= HEARTBEAT_S:
-            self._claims.extend_leases(known)
+            self._ownership.extend_leases(known)
             self._last_beat = self._clock.monotonic()
-        mine = self._claims.mine()
+        mine = self._ownership.mine()
         for run_id, by in mine.items():
             if by is not None:
                 self._cancel(run_id, by)
@@ -274,17 +283,25 @@ class Service:
         if self._runs.begin(run_id):
             self._runs.end(run_id, None)
         else:
-            self._executor.cancel(run_id, ANOTHER_NODE)
-
-    def _wait_for_other_node(self, run_id: int, wait_s: float) -> None:
-        deadline = time.monotonic() + wait_s
-        while self._claims.is_live(run_id) and time.monotonic() < deadline:
-            time.sleep(LOOK_S)
+            self._executing.cancel(run_id, ANOTHER_NODE)
 
 
-def _may_run_again(claimed: ClaimedRun) -> bool:
-    return claimed.run.trigger is Trigger.SCHEDULE and claimed.run.attempt <= ATTEMPTS
+def _may_run_again(run: Run) -> bool:
+    return run.trigger is Trigger.SCHEDULE and run.attempt <= ATTEMPTS
 
 
 def _who(reason: str) -> str:
     return reason.removeprefix(BY_A_PERSON)
+
+
+async def _awaited(promise: Promise, wait_s: float) -> Execution | None:
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+
+    def wake(_: Promise) -> None:
+        with contextlib.suppress(RuntimeError):  # the server, and its loop, may be gone by then
+            loop.call_soon_threadsafe(done.set)
+
+    promise.add_done_callback(wake)
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(done.wait(), wait_s)
+    return promise.result() if promise.done() else None

@@ -1,4 +1,4 @@
-"""What the world is told of an execution: one log line, one event, and the counters of /metrics."""
+"""What the world is told of an execution: a log line, events, counters for /metrics, and a notification."""
 
 import logging
 import threading
@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from plugbay import EventBus, get_logger
 
-from plugbay_scheduled_query.core.model import Status
-from plugbay_scheduled_query.repository.recording import Finished, Recorded
+from plugbay_scheduled_query.core.model import Execution, Outcome, Run, Status
 from plugbay_scheduled_query.settings import Settings
+
+MOST_WAITING = 1000  # messages: a channel that is slower than the schedule does not fill the memory
 
 log = get_logger("plugbay.scheduled_query")
 
@@ -28,62 +29,51 @@ class Reports:
         self.starts = 0
         self.missed = 0
 
-    def tell(self, finished: Finished, recorded: Recorded) -> None:
-        if recorded.is_dropped:
-            return
-        self._count(finished)
-        self._log(finished)
-        self._emit(finished, recorded)
+    def tell(self, run: Run, outcome: Outcome, execution: Execution) -> None:
+        self._count(outcome, execution)
+        self._log(run, outcome, execution)
+        self._emit(run, outcome, execution)
 
-    def _count(self, finished: Finished) -> None:
-        run = finished.claimed.run
+    def _count(self, outcome: Outcome, execution: Execution) -> None:
         with self._lock:
-            self.executions["rejected" if finished.rejection else finished.status.value] += 1
-            self.seconds += finished.duration_ms / 1000
-            self.missed += run.missed
-            if run.due_at:
+            self.executions["rejected" if outcome.rejection else execution.status.value] += 1
+            self.seconds += execution.duration_ms / 1000
+            self.missed += execution.missed
+            if execution.due_at:
                 self.starts += 1
-                self.lateness_s += max(0.0, (finished.executed_at - run.due_at).total_seconds())
+                self.lateness_s += max(0.0, (execution.executed_at - execution.due_at).total_seconds())
 
-    def _log(self, finished: Finished) -> None:
-        name, run = finished.claimed.query_name, finished.claimed.run
-        facts = {"query": name, "id": run.query_id, "ms": finished.duration_ms, "trigger": run.trigger.value}
+    def _log(self, run: Run, outcome: Outcome, execution: Execution) -> None:
+        name, is_success = run.query_name, execution.status is Status.SUCCESS
+        facts = {"query": name, "id": run.query_id, "ms": execution.duration_ms, "trigger": run.trigger.value}
         if run.missed:
             log.warning("missed", query=name, id=run.query_id, times=run.missed)
-        if finished.rejection:
-            rejection = finished.rejection
-            log.warning(
-                "rejected", query=name, rule=rejection.rule, keyword=rejection.found, reason=rejection.reason
-            )
-        elif finished.status is Status.SUCCESS:
-            rows = finished.result.row_count if finished.result else 0
-            log.info("executed", **facts, rows=rows)
+        if found := outcome.rejection:
+            log.warning("rejected", query=name, rule=found.rule, keyword=found.found, reason=found.reason)
+        elif is_success:
+            log.info("executed", **facts, rows=outcome.row_count)
         else:
-            log.warning(finished.status.value, **facts, error=finished.error)
-        if finished.claimed.metric and finished.status is Status.SUCCESS and finished.metric_value is None:
+            log.warning(execution.status.value, **facts, error=execution.error_message)
+        if run.metric and is_success and outcome.value is None:
             log.warning("metric_not_updated", query=name, reason="the result has no numeric value")
 
-    def _emit(self, finished: Finished, recorded: Recorded) -> None:
-        run = finished.claimed.run
+    def _emit(self, run: Run, outcome: Outcome, execution: Execution) -> None:
         data = {
             "query_id": run.query_id,
-            "name": finished.claimed.query_name,
-            "status": finished.status.value,
-            "duration_ms": finished.duration_ms,
-            "error": finished.error,
-            "execution_id": recorded.execution.id,
+            "name": run.query_name,
+            "status": execution.status.value,
+            "duration_ms": execution.duration_ms,
+            "error": execution.error_message,
+            "execution_id": execution.id,
             "trigger": run.trigger.value,
         }
         if run.missed:
             self._events.emit("scheduled_query.missed", **data, missed=run.missed)
-        if finished.rejection:
-            self._events.emit("scheduled_query.rejected", **data, rule=finished.rejection.rule)
-        if finished.status is not Status.SUCCESS:
+        if outcome.rejection:
+            self._events.emit("scheduled_query.rejected", **data, rule=outcome.rejection.rule)
+        if execution.status is not Status.SUCCESS:
             self._events.emit("scheduled_query.failed", **data)
         self._events.emit("scheduled_query.executed", **data)
-
-
-MOST_WAITING = 1000  # messages: a channel that is slower than the schedule does not fill the memory
 
 
 class Message(NamedTuple):
@@ -105,10 +95,14 @@ class Notifications:
         self.sent = 0
         self.failed = 0
 
-    def announce(self, finished: Finished) -> None:
+    def announce(self, run: Run, outcome: Outcome, execution: Execution) -> None:
         """Has a message sent if the settings say so."""
         settings = self._settings()
-        if settings.notification_on_run and settings.channels() and self._put(_message(finished)):
+        if (
+            settings.notification_on_run
+            and settings.channels()
+            and self._put(_message(run, outcome, execution))
+        ):
             try:
                 self._call_sender()
             except Exception:
@@ -179,18 +173,13 @@ def _unspoken(urls: list[str]) -> Iterator[None]:
         logger.removeFilter(is_harmless)
 
 
-def _message(finished: Finished) -> Message:
-    return Message(f"{finished.claimed.query_name}: {finished.status.value}", _body(finished))
-
-
-def _body(finished: Finished) -> str:
-    run = finished.claimed.run
-    started = f"{finished.executed_at:%Y-%m-%d %H:%M:%S} UTC"
-    lines = [f"Took {finished.duration_ms:,} ms at {started} ({run.trigger.value})."]
-    if finished.result:
-        lines.append(f"Rows: {finished.result.row_count:,}.")
-    if finished.error:
-        lines.append(f"Error: {finished.error}")
+def _message(run: Run, outcome: Outcome, execution: Execution) -> Message:
+    started = f"{execution.executed_at:%Y-%m-%d %H:%M:%S} UTC"
+    lines = [f"Took {execution.duration_ms:,} ms at {started} ({run.trigger.value})."]
+    if execution.result is not None:
+        lines.append(f"Rows: {outcome.row_count:,}.")
+    if execution.error_message:
+        lines.append(f"Error: {execution.error_message}")
     if run.missed:
         lines.append(f"Missed before it: {run.missed:,}.")
-    return "\n".join(lines)
+    return Message(f"{run.query_name}: {execution.status.value}", "\n".join(lines))

@@ -15,16 +15,13 @@ from plugbay_scheduled_query.catalogue.editing import SourceEditing
 from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.queries.capacity import Capacities
-from plugbay_scheduled_query.queries.editing import QueryEditing
-from plugbay_scheduled_query.queries.trying import Trying
+from plugbay_scheduled_query.queries.editing import QueryEditing, Trying
 from plugbay_scheduled_query.repository.definitions import Definitions
-from plugbay_scheduled_query.repository.history import Histories, HistoryReader
+from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.sources import SourceRepository
-from plugbay_scheduled_query.repository.summaries import Summaries
 from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.runs.executing import Executing
-from plugbay_scheduled_query.runs.run_now import Running
 from plugbay_scheduled_query.runs.service import Service
 from plugbay_scheduled_query.runs.telling import Reports
 from plugbay_scheduled_query.settings import Settings
@@ -46,10 +43,8 @@ class Parts:
     describe_cron: Callable[[str], str]
     definitions: Definitions
     histories: Histories
-    history_reader: HistoryReader
     overview: Overview
     activity: Activity
-    summaries: Summaries
     capacities: Capacities
     sources: SourceRepository
     catalogue: Catalogue
@@ -61,7 +56,6 @@ class Parts:
     reports: Reports
     editing: QueryEditing
     trying: Trying
-    running: Running
 
 
 async def parts_of(request: Request) -> Parts:

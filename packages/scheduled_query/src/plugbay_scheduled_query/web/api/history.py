@@ -55,13 +55,13 @@ def execution_history(
 ) -> Response:
     """Executions, newest first; a page past the end is empty. Long results are sent as they are read."""
     wanted = _filter(status_filter, date_from, date_to)
-    found = parts.history_reader.page(storable(query_id, NO_QUERY), wanted, page, limit)
+    found = parts.histories.stored_page(storable(query_id, NO_QUERY), wanted, page, limit)
     if found is None:
         raise HTTPException(404, NO_QUERY)
     pagination = paginate(page, limit, found.total).as_json()
     rest = to_json({"pagination": pagination, "query_info": {"id": query_id, "name": found.query_name}})
     if any(row.left_out for row in found.rows):
-        return json_stream(page_pieces(found, rest, parts.history_reader.text))
+        return json_stream(page_pieces(found, rest, parts.histories.text))
     return Response(page_text(found, rest), media_type="application/json")
 
 

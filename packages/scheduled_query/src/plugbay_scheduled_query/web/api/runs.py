@@ -9,7 +9,7 @@ from plugbay import CurrentUser, FlashMessage, flash, refuse_cross_site_get, req
 from plugbay.web import PLAIN, url_below_root
 from pydantic import Field
 
-from plugbay_scheduled_query.runs.run_now import Ran
+from plugbay_scheduled_query.runs.service import Ran
 from plugbay_scheduled_query.web.api.json_text import execution_pieces, json_response, json_stream, to_json
 from plugbay_scheduled_query.web.api.requests import (
     NO_QUERY,
@@ -93,7 +93,7 @@ def run_message(ran: Ran) -> FlashMessage:
 
 
 async def _run(parts: Parts, query_id: int, by: str, wait_s: int) -> Ran:
-    ran = await parts.running.run_now(storable(query_id, NO_QUERY), by, wait_s)
+    ran = await parts.service.run_now(storable(query_id, NO_QUERY), by, wait_s)
     if ran is None:
         raise HTTPException(404, NO_QUERY)
     return ran

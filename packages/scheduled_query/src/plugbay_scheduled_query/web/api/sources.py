@@ -56,7 +56,7 @@ connections = SlowCalls("connections")
 )
 def list_sources(parts: ServiceParts, user: CurrentUser) -> Response:
     """By name, each with how full it is; where it is, with its password masked, only admins see."""
-    capacity = parts.editing.capacity()
+    capacity = parts.capacities.measured()
     views = parts.catalogue.views()
     data = [source_json(view, capacity.get(view.stored.name), user.has_role("admin")) for view in views]
     return json_response({"data": data})
@@ -90,7 +90,7 @@ def get_source(parts: ServiceParts, source_id: SourceId, user: CurrentUser) -> R
     view = parts.catalogue.view(storable(source_id, NO_SOURCE))
     if view is None:
         raise HTTPException(404, NO_SOURCE)
-    capacity = parts.editing.capacity().get(view.stored.name)
+    capacity = parts.capacities.measured().get(view.stored.name)
     return json_response(source_json(view, capacity, user.has_role("admin")))
 
 
@@ -191,7 +191,7 @@ def source_json(view: SourceView, capacity: Capacity | None, is_admin: bool) -> 
 def _saved(parts: Parts, saved: SavedSource | Refused, body: Mapping[str, Any], status_code: int) -> Response:
     if isinstance(saved, Refused):
         raise refused_body(saved, body)
-    capacity = parts.editing.capacity().get(saved.view.stored.name)
+    capacity = parts.capacities.measured().get(saved.view.stored.name)
     found = {"warnings": saved.warnings, "statements": saved.statements}
     return json_response(source_json(saved.view, capacity, is_admin=True) | found, status_code)
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from plugbay_scheduled_query.core.model import Query, RenderType, Status
 from plugbay_scheduled_query.core.rendering import Rendered, render
-from plugbay_scheduled_query.repository.summaries import Days, Latest, Point
+from plugbay_scheduled_query.repository.history import Days, Point
+from plugbay_scheduled_query.repository.overview import Latest
 
 WEEKS = 26  # of the calendar
 TONES = {Status.SUCCESS: "primary", Status.FAILED: "red", Status.TIMEOUT: "orange"}

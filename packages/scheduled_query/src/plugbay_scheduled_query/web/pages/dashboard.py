@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from plugbay_scheduled_query.core.rendering import count
 from plugbay_scheduled_query.core.results import read_rows
 from plugbay_scheduled_query.repository.definitions import Listing
-from plugbay_scheduled_query.repository.overview import Ran, hours_between
+from plugbay_scheduled_query.repository.overview import NamedExecution, hours_between
 from plugbay_scheduled_query.web.pages.charts import activity_chart
 from plugbay_scheduled_query.web.pages.query_page import STATUSES, HistoryView, history_view
 from plugbay_scheduled_query.web.pages.site import PREFIX, UNCHANGED, CurrentSite, Site, fingerprint
@@ -78,7 +78,7 @@ def latest_results(site: Site) -> dict[str, Any]:
     """The queries that ran last, each with its value in a few words."""
     listing = Listing(sort="last_executed", descending=True)
     queries, total = site.parts.definitions.page(listing, 0, LATEST)
-    latest = site.parts.summaries.latest([query.id for query in queries])
+    latest = site.parts.overview.latest([query.id for query in queries])
     ran = [query for query in queries if query.last_executed]
     shown = [(query, in_short(latest.get(query.id))) for query in ran]
     return {"recent": shown, "latest_fingerprint": fingerprint(shown), "query_count": total}
@@ -122,7 +122,7 @@ def history(site: Site, view: HistoryView) -> dict[str, Any]:
     }
 
 
-def _executions(site: Site, view: HistoryView) -> tuple[list[Ran], int, str]:
+def _executions(site: Site, view: HistoryView) -> tuple[list[NamedExecution], int, str]:
     overview = site.parts.overview
     found, total = overview.page(view.wanted, (view.page - 1) * LIMIT, LIMIT, view.query)
     is_unknown = view.query and not total and not overview.has_named(view.query)

@@ -19,7 +19,7 @@ from plugbay_scheduled_query.core.model import MetricConfig, Outcome, Query, Ren
 from plugbay_scheduled_query.core.results import iter_rows, preview
 from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone, parse, zone, zone_names
 from plugbay_scheduled_query.dialects.contract import Table
-from plugbay_scheduled_query.metrics.gauges import family_header, gauge_help, sample_line
+from plugbay_scheduled_query.metrics.gauges import gauge_text
 from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
 from plugbay_scheduled_query.repository.definitions import VersionConflict
 from plugbay_scheduled_query.web.pages.charts import in_every_form
@@ -221,20 +221,14 @@ def metric_preview(form: Mapping[str, str], value: float = EXAMPLE_VALUE) -> dic
     if not config:
         return {}
     try:
-        return {"text": metric_text(check_config(config), form.get("query", ""), value)}
+        return {"text": gauge_text(check_config(config), form.get("query", ""), value)}
     except BadMetric as error:
         return {"error": str(error)}
 
 
-def metric_text(metric: MetricConfig, sql: str, value: float | None) -> str:
-    """The lines of a query's gauge as /metrics shows them."""
-    head = family_header(metric.metric_name, "gauge", gauge_help(sql))
-    return head if value is None else head + sample_line(metric.metric_name, metric.labels, value)
-
-
 def latest_forms(site: Site, query: Query | None) -> dict[str, Any] | None:
     """The latest result of a query in each form, for the preview."""
-    latest = site.parts.summaries.latest([query.id]).get(query.id) if query else None
+    latest = site.parts.overview.latest([query.id]).get(query.id) if query else None
     if latest is None:
         return None
     return {"forms": in_every_form(latest.columns, latest.text, latest.is_whole), "latest": latest}
@@ -267,7 +261,6 @@ def _conflict_page(site: Site, typed: Mapping[str, str], current: Query) -> Resp
 
 
 def _after_saving(site: Site, saved: Saved, text: str) -> Response:
-    site.parts.capacities.forget()
     warnings = [FlashMessage(each, "warning") for each in site.parts.editing.warnings(saved)]
     return site.to(f"{PREFIX}/query/{saved.query.id}", FlashMessage(text), *warnings)
 

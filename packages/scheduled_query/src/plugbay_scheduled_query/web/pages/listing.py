@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
+from anyio import from_thread
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response
 from plugbay import CurrentUser, FlashMessage
@@ -67,7 +68,7 @@ def row(site: CurrentSite, query_id: str) -> Response:
 def run(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
     """Run Now."""
     query = site.query(query_id)
-    ran = site.parts.service.run_now(query.id, user.name, QUICK_S)
+    ran = from_thread.run(site.parts.service.run_now, query.id, user.name, QUICK_S)
     if ran is None:
         raise HTTPException(404, NO_QUERY)
     return _done(site, query_id, _run_message(query.name, ran.execution))
@@ -91,7 +92,6 @@ def toggle(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
     except VersionConflict:
         message = FlashMessage(f"Somebody just changed “{query.name}”.", "warning")
         return _done(site, query_id, message)
-    site.parts.capacities.forget()
     return _done(site, query_id, *_toggle_messages(site, query.name, saved))
 
 
@@ -121,7 +121,6 @@ def delete(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
         site.parts.editing.delete(query.id, user.name)
     except UnknownQuery:
         raise HTTPException(404, NO_QUERY) from None
-    site.parts.capacities.forget()
     message = FlashMessage(f"“{query.name}” and its history are deleted.")
     is_from_list = (site.came_from or "").partition("?")[0].endswith(LIST)
     return site.back(message) if is_from_list else site.to(LIST, message)
@@ -183,9 +182,9 @@ def queries_in_view(site: Site, view: ListView) -> tuple[ListView, list[Query], 
 def list_context(site: Site, view: ListView) -> dict[str, Any]:
     """One page of the list and the counters above it."""
     view, queries, total = queries_in_view(site, view)
-    summaries = site.parts.summaries
-    counts = site.parts.definitions.counts() | {"running": summaries.running()}
-    levels, sources, next_due = fill_levels(site), site.parts.catalogue.all(), summaries.next_due()
+    overview = site.parts.overview
+    counts = site.parts.definitions.counts() | {"running": overview.running()}
+    levels, sources, next_due = fill_levels(site), site.parts.catalogue.all(), overview.next_due()
     counters = fingerprint(counts, next_due, [f"{name} {level.fill_then:.3f}" for name, level in levels])
     return {
         "view": view,
@@ -196,7 +195,7 @@ def list_context(site: Site, view: ListView) -> dict[str, Any]:
         "counts": counts,
         "next_due": next_due,
         "levels": levels[:MOST_SOURCES],
-        "under_way": summaries.under_way([query.id for query in queries if query.running]),
+        "under_way": overview.under_way([query.id for query in queries if query.running]),
         "timeout": site.parts.settings().query_timeout,
         "counters_fingerprint": counters,
         "seen": list_fingerprint(queries, site.parts.clock.now(), total, counters),
@@ -214,7 +213,7 @@ def _one_of(word: str, words: tuple[Any, ...]) -> Any:
 
 
 def _row_page(site: Site, query: Query) -> Response:
-    under_way = site.parts.summaries.under_way([query.id] if query.running else [])
+    under_way = site.parts.overview.under_way([query.id] if query.running else [])
     timeout = site.parts.settings().query_timeout
     return site.page("row", {"query": query, "under_way": under_way, "timeout": timeout})
 

@@ -14,9 +14,10 @@ from plugbay_scheduled_query.core.diff import compare
 from plugbay_scheduled_query.core.model import Execution, Query, Status
 from plugbay_scheduled_query.core.paging import BadParameter, Period, period
 from plugbay_scheduled_query.core.results import iter_rows
+from plugbay_scheduled_query.metrics.gauges import gauge_text
 from plugbay_scheduled_query.repository.history import ALL, HistoryFilter
 from plugbay_scheduled_query.web.pages.charts import WEEKS, calendar, duration_chart, shown, value_chart
-from plugbay_scheduled_query.web.pages.editor import metric_text, upcoming
+from plugbay_scheduled_query.web.pages.editor import upcoming
 from plugbay_scheduled_query.web.pages.listing import page_number
 from plugbay_scheduled_query.web.pages.site import (
     HOME,
@@ -119,20 +120,20 @@ def history_view(given: Mapping[str, str]) -> HistoryView:
 def live_context(site: Site, query: Query) -> dict[str, Any]:
     """What changes with each execution."""
     parts, metric = site.parts, query.monitor_metric_config
-    points = parts.summaries.points(query.id, POINTS)
-    latest = parts.summaries.latest([query.id]).get(query.id)
+    points = parts.histories.points(query.id, POINTS)
+    latest = parts.overview.latest([query.id]).get(query.id)
     today = parts.clock.now().date()
-    days = parts.summaries.days(query.id, today - timedelta(weeks=WEEKS), today)
+    days = parts.histories.days(query.id, today - timedelta(weeks=WEEKS), today)
     return {
         "query": query,
-        "under_way": parts.summaries.under_way([query.id] if query.running else []),
+        "under_way": parts.overview.under_way([query.id] if query.running else []),
         "timeout": query.timeout or parts.settings().query_timeout,
         "latest": latest,
         "shown": shown(query, latest),
         "values": value_chart(points),
         "durations": duration_chart(points),
         "calendar": calendar(days, today),
-        "metric_text": metric_text(metric, query.query, query.metric_value) if metric else "",
+        "metric_text": gauge_text(metric, query.query, query.metric_value) if metric else "",
         "seen": query_fingerprint(query, parts.clock.now()),
     }
 

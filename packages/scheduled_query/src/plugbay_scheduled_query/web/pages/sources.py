@@ -25,7 +25,7 @@ router = APIRouter(prefix=PREFIX, include_in_schema=False, dependencies=ADMIN)
 def sources(site: CurrentSite) -> Response:
     """All of them, with how full they are."""
     context = {"views": site.parts.catalogue.views(), "levels": site.parts.capacities.by_source()}
-    return site.page("sources", {**context, "pace": site.parts.editing.pace(), "topic": "sources"})
+    return site.page("sources", {**context, "pace": site.parts.capacities.pace(), "topic": "sources"})
 
 
 @router.get("/sources/add")
@@ -135,7 +135,6 @@ def test_messages(name: str, tested: Tested) -> list[FlashMessage]:
 
 
 def _after_saving(site: Site, saved: SavedSource, text: str) -> Response:
-    site.parts.capacities.forget()
     return site.to(SOURCES, FlashMessage(text), *_warnings(saved.warnings, saved.statements))
 
 

@@ -53,7 +53,7 @@ def widgets_page(site: Site) -> dict[str, Any]:
 
 def cards(site: Site, queries: Sequence[Query]) -> dict[str, Any]:
     """Their latest results, each made ready to be shown."""
-    latest = site.parts.summaries.latest([query.id for query in queries])
+    latest = site.parts.overview.latest([query.id for query in queries])
     made = [(query, latest.get(query.id), shown(query, latest.get(query.id))) for query in queries]
     return {"cards": [(query, found, ready, size(ready)) for query, found, ready in made]}
 
