@@ -62,7 +62,7 @@ def server() -> Iterator[str]:
 
 @contextlib.contextmanager
 def database(server_url: str, template: str = "template1") -> Iterator[str]:
-    """A copy of a database (without a name, an empty one), gone afterwards with whoever is connected to it."""
+    """A copy of a database, or an empty one, gone afterwards with whatever is still connected to it."""
     url = sa.make_url(server_url)
     name = f"test_{uuid.uuid4().hex[:12]}"
     plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
