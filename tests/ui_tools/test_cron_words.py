@@ -3,7 +3,7 @@ from itertools import islice
 
 import pytest
 from cronsim import CronSim, CronSimError
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from plugbay_ui_tools.cron_words import cron_words, describe_cron
 from ui_tools.cron_reader import read_schedule
@@ -113,7 +113,6 @@ def fires(expression: str, moment: datetime) -> bool:
     return next(CronSim(expression, moment - MINUTE), None) == moment
 
 
-@settings(max_examples=600, deadline=None)
 @given(EXPRESSIONS, MOMENTS)
 def test_the_words_mean_what_the_expression_does(expression: str, moment: datetime):
     try:
@@ -127,7 +126,6 @@ def test_the_words_mean_what_the_expression_does(expression: str, moment: dateti
         assert claim(other) == fires(expression, other), f"{describe_cron(expression)} is wrong about {other}"
 
 
-@settings(max_examples=200, deadline=None)
 @given(field(0, 59), field(0, 23))
 def test_within_a_day_no_time_is_left_out_and_none_added(minute: str, hour: str):
     expression = f"{minute} {hour} * * *"
