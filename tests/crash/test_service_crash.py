@@ -14,7 +14,7 @@ import httpx2
 import psutil
 import pytest
 from runner_kit import eventually, is_gone
-from servers import PASSWORD, START_S, Server, plugbay, serving
+from servers import NO_TLS, PASSWORD, START_S, Server, get, plugbay, serving
 
 SLOW = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1e15) SELECT COUNT(*) FROM n"
 YEARLY = "0 0 1 1 *"
@@ -35,8 +35,8 @@ def shop(tmp_path: Path) -> dict[str, str]:
 
 
 def ask(server: Server, method: str, path: str, **fields: Any) -> httpx2.Response:
-    credentials = ("admin", PASSWORD)
-    return httpx2.request(method, f"{server.url}/api/{path}", auth=credentials, timeout=START_S, **fields)
+    options = {"auth": ("admin", PASSWORD), "timeout": START_S, **NO_TLS}
+    return httpx2.request(method, f"{server.url}/api/{path}", **options, **fields)
 
 
 def add_query(server: Server, name: str, sql: str, **fields: object) -> int:
@@ -139,5 +139,5 @@ def test_a_run_now_that_a_kill_interrupts_is_said_to_be_and_not_repeated(killed:
 
 
 def test_a_gauge_is_there_again_after_a_kill(killed: Killed):
-    text = httpx2.get(f"{killed.server.url}/metrics", auth=("admin", PASSWORD), timeout=START_S).text
+    text = get(f"{killed.server.url}/metrics", auth=("admin", PASSWORD)).text
     assert 'answers{to="every\\"thing"} 42.0\n' in text

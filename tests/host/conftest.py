@@ -1,11 +1,13 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
+import postgres
 import pytest
+import sqlalchemy as sa
 from fakes import FakeClock
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -28,12 +30,29 @@ def any_url(request: pytest.FixtureRequest) -> str:
     return "" if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
 
 
-@pytest.fixture
-def store(any_url: str, data_dir: Path) -> Iterator[Store]:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, data_dir: Path) -> Iterator[Store]:
     """A store with the host's tables in it, once on each database."""
-    opened = open_store(any_url, data_dir)
-    yield opened
-    opened.close()
+    url = "" if request.param == "sqlite" else str(request.getfixturevalue("postgres_store_url"))
+    with closing(open_store(url, data_dir)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def postgres_store_url(postgres_server: str, postgres_with_tables: str) -> Iterator[str]:
+    """The URL of a database of its own with the host's tables in it."""
+    with postgres.database(postgres_server, postgres_with_tables) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def postgres_with_tables(
+    postgres_server: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str | None]:
+    """The name of a database with the host's tables in it, to be copied."""
+    with postgres.database(postgres_server) as url:
+        open_store(url, tmp_path_factory.mktemp("template")).close()
+        yield sa.make_url(url).database
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from argon2 import PasswordHasher
 from live import served
 from plugbay import Plugbay
 from plugbay.auth import add_user
+from servers import NO_TLS
 from visitor import Visitor
 
 PASSWORD = "correct horse"
@@ -177,7 +178,7 @@ def test_two_hundred_logins_at_once_are_all_answered(make_host: Callable[..., Pl
             # four wrong passwords of hers are free; with a fifth the right ones would have to wait, too
             name = "ann" if number % 2 or number % 50 == 0 else "bob"
             fields = {"username": name, "password": PASSWORD if number % 2 else "wrong"}
-            return httpx2.post(f"{address}/login", data=fields, timeout=60).status_code
+            return httpx2.post(f"{address}/login", data=fields, timeout=60, **NO_TLS).status_code
 
         with ThreadPoolExecutor(50) as pool:
             answers = list(pool.map(click, range(200)))
@@ -193,7 +194,7 @@ def test_a_hundred_scrapers_with_one_password_cost_one_check(
     checked, real = [], PasswordHasher.verify
     monkeypatch.setattr(PasswordHasher, "verify", lambda *args: checked.append(1) or real(*args))
     with served(host.app) as address, ThreadPoolExecutor(50) as pool:
-        ask = partial(httpx2.get, f"{address}/metrics", auth=("ann", PASSWORD), timeout=60)
+        ask = partial(httpx2.get, f"{address}/metrics", auth=("ann", PASSWORD), timeout=60, **NO_TLS)
         answers = [pool.submit(ask) for _ in range(100)]
         assert {answer.result().status_code for answer in answers} == {200}
     assert len(checked) == 1

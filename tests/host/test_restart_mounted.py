@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from plugbay.server import RELOADER
-from servers import PASSWORD, START_S, UVICORN, get, serving
+from servers import NO_TLS, PASSWORD, START_S, UVICORN, get, serving
 
 ADMIN = ("admin", PASSWORD)
 PLAIN_APP = Path(__file__).parents[2] / "examples/plain_app"
@@ -39,7 +39,7 @@ def plain_app(tmp_path: Path) -> Path:
 
 
 def post(url: str) -> httpx2.Response:
-    return httpx2.post(url, auth=ADMIN, timeout=START_S)
+    return httpx2.post(url, auth=ADMIN, timeout=START_S, **NO_TLS)
 
 
 @pytest.mark.parametrize("how", ["restart", "restart/force"])

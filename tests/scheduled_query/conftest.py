@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import postgres
 import pytest
 import sqlalchemy as sa
 from fakes import FakeClock
@@ -34,11 +35,32 @@ def patient_stores(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     """An empty store of the service, once on each database."""
-    url = "" if request.param == "sqlite" else str(request.getfixturevalue("postgres_url"))
-    opened = open_store(url, tmp_path / "data")
+    url = "" if request.param == "sqlite" else str(request.getfixturevalue("postgres_store_url"))
+    with closing(open_service_store(url, tmp_path)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def postgres_store_url(postgres_server: str, postgres_with_tables: str) -> Iterator[str]:
+    """The URL of an empty store of its own, on PostgreSQL."""
+    with postgres.database(postgres_server, postgres_with_tables) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def postgres_with_tables(
+    postgres_server: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str | None]:
+    """The name of a database with the service's tables in it, to be copied."""
+    with postgres.database(postgres_server) as url:
+        open_service_store(url, tmp_path_factory.mktemp("template")).close()
+        yield sa.make_url(url).database
+
+
+def open_service_store(url: str, folder: Path) -> Store:
+    opened = open_store(url, folder / "data")
     opened.migrate("scheduled_query", MIGRATIONS)
-    yield opened
-    opened.close()
+    return opened
 
 
 @pytest.fixture

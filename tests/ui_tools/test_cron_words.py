@@ -3,7 +3,7 @@ from itertools import islice
 
 import pytest
 from cronsim import CronSim, CronSimError
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from plugbay_scheduled_query.core.schedule import BadCron, parse
 from plugbay_ui_tools.cron_words import cron_words, describe_cron
@@ -118,7 +118,6 @@ def fires(expression: str, moment: datetime) -> bool:
     return next(CronSim(expression, moment - MINUTE), None) == moment
 
 
-@settings(max_examples=600, deadline=None)
 @given(EXPRESSIONS, MOMENTS)
 def test_the_words_mean_what_the_expression_does(expression: str, moment: datetime):
     try:
@@ -133,7 +132,6 @@ def test_the_words_mean_what_the_expression_does(expression: str, moment: dateti
         assert claim(other) == fires(expression, other), f"{describe_cron(expression)} is wrong about {other}"
 
 
-@settings(max_examples=200, deadline=None)
 @given(EXPRESSIONS | st.sampled_from(BAD) | st.text("0 */-,#@LWadily", max_size=12))
 def test_what_has_words_is_what_the_service_takes(expression: str):
     try:
@@ -143,7 +141,6 @@ def test_what_has_words_is_what_the_service_takes(expression: str):
     assert (cron_words(expression) != expression) == is_taken
 
 
-@settings(max_examples=200, deadline=None)
 @given(field(0, 59), field(0, 23))
 def test_within_a_day_no_time_is_left_out_and_none_added(minute: str, hour: str):
     expression = f"{minute} {hour} * * *"

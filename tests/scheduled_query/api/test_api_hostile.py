@@ -215,7 +215,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=st.dictionaries(st.sampled_from(QUERY_FIELDS), JSON, max_size=6))
 def test_whatever_is_sent_the_answer_is_a_definition_or_a_reason(service, body):
     text = json.dumps(body)  # escapes of half characters included
@@ -226,7 +226,7 @@ def test_whatever_is_sent_the_answer_is_a_definition_or_a_reason(service, body):
         assert {"loc", "msg", "type", "input"} <= problem.keys()
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     body=st.dictionaries(st.sampled_from(["name", "url", "accepts_unguarded"]), JSON | st.text(), max_size=3)
 )
