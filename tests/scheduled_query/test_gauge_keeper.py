@@ -21,14 +21,14 @@ def publish(claims, recording, finished, clock, add_query):
 
     def make(name: str = "Orders", metric: str = "orders", value: float = 1.0):
         query = add_query(name, monitor_metric_config=MetricConfig(metric, {"shop": name}))
-        admission(query, value)
+        feed(query, value)
         return query
 
-    def admission(query, value: float) -> None:
+    def feed(query, value: float) -> None:
         claimed, _ = claims.start_now(query.id, "ada")
         recording.record([finished(claimed, value=value)], clock.now(), Keeping())
 
-    make.admission = admission
+    make.feed = feed
     return make
 
 
@@ -45,7 +45,7 @@ def test_a_scrape_shows_what_other_nodes_recorded_since(keeper, publish, clock):
     query = publish(value=1.0)
     assert 'orders{shop="Orders"} 1.0' in keeper.text()
     clock.advance(15)
-    publish.admission(query, 2.0)
+    publish.feed(query, 2.0)
     assert 'orders{shop="Orders"} 2.0' in keeper.text()
 
 
@@ -65,7 +65,7 @@ def test_another_name_or_label_waits_for_a_value_of_its_own(keeper, publish, edi
     text = keeper.text()
     assert "orders{" not in text
     assert "sales{" not in text
-    publish.admission(query, 3.0)
+    publish.feed(query, 3.0)
     assert 'sales{shop="Orders"} 3.0' in keeper.text()
 
 
@@ -123,10 +123,10 @@ def test_what_is_on_the_board_already_is_not_read_again(store, publish, clock):
     keeper.text()
     keeper.text()
     assert samples.read == []
-    publish.admission(second, 2.0)
+    publish.feed(second, 2.0)
     keeper.text()
     assert samples.read == [second.id]
-    publish.admission(first, 3.0)
+    publish.feed(first, 3.0)
     keeper.refresh(first.id)
     assert 'orders{shop="a"} 3.0' in keeper.text()
     assert samples.read == [second.id, first.id]
@@ -138,7 +138,7 @@ def test_a_value_that_was_read_before_a_change_and_shown_after_it_is_gone_at_the
     samples = ReadSamples(store)
     keeper, query = GaugeKeeper(samples, clock), publish(value=1.0)
     keeper.text()
-    samples.meanwhile = lambda: (publish.admission(query, 2.0), keeper.text())
+    samples.meanwhile = lambda: (publish.feed(query, 2.0), keeper.text())
     keeper.refresh(query.id)
     assert 'orders{shop="Orders"} 2.0' in keeper.text()
 
@@ -149,7 +149,7 @@ def test_changes_by_clocks_that_differ_are_seen_one_by_one(keeper, publish, edit
     keeper.text()
     for value in (2.0, 3.0):
         clock.jump(seconds)
-        publish.admission(query, value)
+        publish.feed(query, value)
         clock.jump(-seconds)
         assert f'orders{{shop="Orders"}} {value}' in keeper.text()
     clock.jump(seconds)
