@@ -94,7 +94,7 @@ def test_every_route_of_the_served_host_and_its_plugins_is_documented(tmp_path: 
 
 
 def test_every_metric_of_our_own_is_documented():
-    health = (ROOT / "packages/scheduled_query/src/plugbay_scheduled_query/health_metrics.py").read_text()
+    health = (ROOT / "packages/scheduled_query/src/plugbay_scheduled_query/metrics/health.py").read_text()
     of_service = [
         f"plugbay_scheduled_query_{name}" for name in re.findall(r'_(?:single|family)\(\s*"(\w+)"', health)
     ]
