@@ -134,6 +134,15 @@ def test_every_part_of_the_host_has_its_layer_and_imports_only_downwards():
                 assert level[target] <= level[part], f"{name} imports {other}"
 
 
+ABOVE_THE_HOST = ("plugbay", "plugbay.application", "plugbay.cli", "plugbay.host")
+
+
+def test_nothing_below_the_host_knows_it_not_even_for_its_types():
+    for name, path in modules("plugbay"):
+        if name not in ABOVE_THE_HOST and not name.startswith("plugbay.cli."):
+            assert not re.search(r"\bplugbay\.host\b|\bimport .*\bPlugbay\b", path.read_text()), name
+
+
 def test_the_layers_of_the_host_are_drawn_in_the_documents():
     drawn = (ROOT / "docs/architecture.md").read_text().split("## The host")[1].split("```")[1]
     assert set(re.findall(r"\w+", drawn)) == set().union(*LAYERS_OF_THE_HOST)
