@@ -211,10 +211,19 @@ def test_the_layers_are_drawn_in_the_documents(package: str):
 def test_every_file_that_the_architecture_names_is_there():
     text = (ROOT / "docs/architecture.md").read_text()
     named = set(re.findall(r"`((?:[\w/]+/)?\w+\.py)`", text))
-    files = {str(path) for root in [*SOURCES.values(), ROOT] for path in root.rglob("*.py")}
+    files = {str(path) for root in [*SOURCES.values(), ROOT / "tests"] for path in root.rglob("*.py")}
     gone = [name for name in named if not any(path.endswith(f"/{name}") for path in files)]
     assert len(named) > 20
     assert gone == []
+
+
+ABOVE_THE_HOST = ("plugbay", "plugbay.application", "plugbay.cli", "plugbay.host")
+
+
+def test_nothing_below_the_host_knows_it_not_even_for_its_types():
+    for name, path in modules("plugbay"):
+        if name not in ABOVE_THE_HOST and not name.startswith("plugbay.cli."):
+            assert not re.search(r"\bplugbay\.host\b|\bimport .*\bPlugbay\b", path.read_text()), name
 
 
 ALLOWED_IN_THE_CORE = {"cronsim", "sqlglot"}

@@ -216,7 +216,7 @@ def test_a_folder_that_cannot_be_deleted_leaves_a_plugin_that_stays_disabled(
 ):
     write_plugin("stuck")
     host = make_host()
-    monkeypatch.setattr("plugbay.plugin_service._delete", lambda folder: folder.rmdir())  # it is not empty
+    monkeypatch.setattr("plugbay.plugins.service._delete", lambda folder: folder.rmdir())  # it is not empty
     assert "stuck was not removed" in str(PluginService.remove_plugin("stuck", host)[0])
     assert host.reload() == {"stuck": "disabled"}
 

@@ -17,7 +17,7 @@ from plugbay.auth.local import REMEMBER_S
 from plugbay.auth.passwords import CHECKS_AT_ONCE, FIRST_WAIT_S, LONGEST_WAIT_S, MOST_WAITING, Costs
 from visitor import Visitor
 
-PAGE = (Path(__file__).parents[2] / "docs/security.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs/security.md").read_text()
 TEXT = " ".join(PAGE.split())
 PLUGIN, MANAGER = (block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
 

@@ -132,14 +132,14 @@ def test_discovery_takes_only_the_two_types(make_host, tmp_path: Path):
 
 
 def test_domains_are_plugins_in_their_own_folder(make_host, tmp_path: Path):
-    shutil.copytree(Path(__file__).parents[1] / "plugins/broken/fine", tmp_path / "domains/fine")
+    shutil.copytree(Path(__file__).parents[2] / "plugins/broken/fine", tmp_path / "domains/fine")
     plugin = make_host().modules.get("fine")
     assert (plugin.state.value, plugin.source.kind) == ("loaded", "domain")
 
 
 def test_of_two_plugins_of_one_name_the_plugin_folder_wins_and_both_are_named(make_host, tmp_path: Path):
-    shutil.copytree(Path(__file__).parents[1] / "plugins/broken/fine", tmp_path / "domains/fine")
-    shutil.copytree(Path(__file__).parents[1] / "plugins/broken/fine", tmp_path / "plugins/fine")
+    shutil.copytree(Path(__file__).parents[2] / "plugins/broken/fine", tmp_path / "domains/fine")
+    shutil.copytree(Path(__file__).parents[2] / "plugins/broken/fine", tmp_path / "plugins/fine")
     first, second = make_host().modules.all()
     assert (first.state.value, first.source.kind) == ("loaded", "plugin")
     assert second.state.value == "refused"
@@ -193,7 +193,7 @@ def test_enabling_brings_everything_back_without_a_restart(make_host, client_of)
 
 
 def test_several_that_need_a_plugin_are_all_named(tmp_path, make_host):
-    shutil.copytree(Path(__file__).parents[1] / "plugins/good/polite", tmp_path / "plugins/rude")
+    shutil.copytree(Path(__file__).parents[2] / "plugins/good/polite", tmp_path / "plugins/rude")
     host = make_host("good")
     with pytest.raises(Exception, match="greeter is needed by polite, rude: disable those first"):
         host.modules.disable("greeter")
@@ -226,7 +226,7 @@ def test_reload_reads_changed_code_and_new_folders(make_host, client_of, tmp_pat
     client = client_of(host)
     file = tmp_path / "plugins/greeter/plugin.py"
     file.write_text(file.read_text().replace('"pong"', '"ping pong"'))
-    shutil.copytree(Path(__file__).parents[1] / "plugins/broken/fine", tmp_path / "plugins/fine")
+    shutil.copytree(Path(__file__).parents[2] / "plugins/broken/fine", tmp_path / "plugins/fine")
     assert host.reload() == {"fine": "loaded", "greeter": "loaded", "polite": "loaded"}
     assert client.post("/greeter/ping").json() == {"answer": "ping pong"}
 
@@ -279,7 +279,7 @@ def test_a_store_that_goes_away_in_the_midst_of_a_reload_costs_only_the_plugin_t
 def test_reload_looks_again_in_every_folder_that_was_ever_named(
     make_host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    shutil.copytree(Path(__file__).parents[1] / "plugins/broken/fine", tmp_path / "more/fine")
+    shutil.copytree(Path(__file__).parents[2] / "plugins/broken/fine", tmp_path / "more/fine")
     host = make_host("good")
     monkeypatch.chdir(tmp_path)
     for folder in ("more", "more", "plugins"):
