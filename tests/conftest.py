@@ -36,11 +36,11 @@ CHROMIUM_FLAGS = [
 LONGEST = (
     "tests/browser/",
     "tests/crash/",
-    "tests/host/test_auth_attacks.py",
+    "tests/host/auth/test_attacks.py",
     "tests/host/test_cli.py",
     "tests/host/test_restart_mounted.py",
     "tests/host/test_server.py",
-    "tests/host/test_store_",
+    "tests/host/store/",
     "tests/scheduled_query/api/test_api_hostile.py",
     "tests/scheduled_query/guard/test_hostile_statements_do_harm.py",
     "tests/scheduled_query/test_cli_queries.py",
