@@ -140,7 +140,6 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     parts = Parts(
         host=host,
         clock=clock,
-        events=host.events,
         settings=settings,
         describe_cron=host.get_module("ui_tools").describe_cron,  # type: ignore[union-attr]
         definitions=definitions,
@@ -152,10 +151,8 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         catalogue=catalogue,
         source_editing=SourceEditing(sources, catalogue, executor),
         executor=executor,
-        executing=executing,
         service=service,
         gauges=gauges,
-        reports=reports,
         editing=editing,
         trying=Trying(editing, executing),
     )

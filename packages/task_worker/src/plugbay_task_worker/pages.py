@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 from plugbay import CurrentUser, FlashMessage, Plugbay, flash, require_role
-from plugbay.web import url_below_root
+from plugbay.web import host_of, url_below_root
 
 from plugbay_task_worker.engine import Engine
 
@@ -18,16 +18,10 @@ UNITS = ((86_400, "d", "day"), (3600, "h", "hour"), (60, "min", "minute"), (1, "
 router = APIRouter(include_in_schema=False, dependencies=[require_role("admin")])
 
 
-def host_of(request: Request) -> Plugbay:
-    """The host that was asked: a process may hold several."""
-    host: Plugbay = request.app.state.plugbay
-    return host
-
-
 def engine_of(request: Request) -> Engine:
     """The engine of the host that was asked."""
     # these pages are served only while the plugin is loaded
-    engine: Engine = host_of(request).get_module("task_worker").engine  # type: ignore[union-attr]
+    engine: Engine = host_of(request).get_module("task_worker").engine
     return engine
 
 
@@ -105,7 +99,7 @@ WORDS = {
 
 
 def _page(request: Request, engine: Engine, name: str) -> Response:
-    host = host_of(request)
+    host: Plugbay = host_of(request)
     context = {"stats": engine.stats(), "now": host.clock.now(), **WORDS}
     return host.templates.response(request, f"task_worker/{name}.html.j2", context)
 

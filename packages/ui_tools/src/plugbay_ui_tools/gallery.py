@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 from plugbay import Plugbay, require_role
+from plugbay.web import host_of
 
 IMPORT_LINE = '{% import "ui_tools/macros.html.j2" as ui with context %}\n'
 EXAMPLES = {
@@ -39,12 +40,6 @@ MESSAGE = (
 COLUMNS = ["id", "country", "orders", "revenue", "vip", "last_order", "note"]
 
 router = APIRouter(include_in_schema=False, dependencies=[require_role("admin")])
-
-
-def host_of(request: Request) -> Plugbay:
-    """The host that was asked: a process may hold several."""
-    host: Plugbay = request.app.state.plugbay
-    return host
 
 
 CurrentHost = Annotated[Plugbay, Depends(host_of)]

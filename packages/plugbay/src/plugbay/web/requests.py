@@ -18,6 +18,11 @@ _SAFE_IN_URL = "/%?&=#:;,@!$'()*+~[]"
 _INTEGER = re.compile(r"-?[0-9]{1,20}")  # 20 digits are more than any database holds
 
 
+def host_of(request: HTTPConnection) -> Any:
+    """The host whose application answers: a process may hold several."""
+    return request.app.state.plugbay
+
+
 def from_host(part: str) -> Any:
     """For `Annotated[Templates, from_host("templates")]`: a part of the host whose application answers.
 
@@ -25,7 +30,7 @@ def from_host(part: str) -> Any:
     """
 
     async def part_of_host(request: HTTPConnection) -> Any:
-        return getattr(request.app.state.plugbay, part)
+        return getattr(host_of(request), part)
 
     return Depends(part_of_host)
 

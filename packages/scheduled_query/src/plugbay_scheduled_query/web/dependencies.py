@@ -8,7 +8,8 @@ from anyio import CapacityLimiter
 from anyio.lowlevel import RunVar
 from anyio.to_thread import run_sync
 from fastapi import Depends, Request
-from plugbay import Clock, EventBus, Plugbay
+from plugbay import Clock, Plugbay
+from plugbay.web import host_of
 
 from plugbay_scheduled_query.catalogue import Catalogue
 from plugbay_scheduled_query.catalogue.editing import SourceEditing
@@ -21,9 +22,7 @@ from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.runs.claiming import OWNER
-from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.service import Service
-from plugbay_scheduled_query.runs.telling import Reports
 from plugbay_scheduled_query.settings import Settings
 
 AT_ONCE = 8  # slow calls of one kind; more of them wait for one of these to end
@@ -38,7 +37,6 @@ class Parts:
 
     host: Plugbay
     clock: Clock
-    events: EventBus
     settings: Callable[[], Settings]
     describe_cron: Callable[[str], str]
     definitions: Definitions
@@ -50,18 +48,15 @@ class Parts:
     catalogue: Catalogue
     source_editing: SourceEditing
     executor: Executor
-    executing: Executing
     service: Service
     gauges: GaugeKeeper
-    reports: Reports
     editing: QueryEditing
     trying: Trying
 
 
 async def parts_of(request: Request) -> Parts:
     """The parts behind the host that answers: handlers are shared by all hosts of a process."""
-    module = request.app.state.plugbay.get_module(OWNER)
-    parts: Parts = module.parts
+    parts: Parts = host_of(request).get_module(OWNER).parts
     return parts
 
 
