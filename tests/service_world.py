@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fakes import FakeClock
+from own_thread import in_own_thread
 from plugbay import EventBus, Store
 from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.model import Execution, Query
@@ -110,7 +111,8 @@ def until(condition: Callable[[], object]) -> None:
 
 def run_now(service: Service, query_id: int) -> Ran | None:
     """Run Now by Ada for who has no event loop, to its end."""
-    return asyncio.run(service.run_now(query_id, "ada", PATIENCE_S))
+    ran: Ran | None = in_own_thread(asyncio.run, service.run_now(query_id, "ada", PATIENCE_S))
+    return ran
 
 
 def executions(histories: Histories, query: Query) -> list[Execution]:
