@@ -1,15 +1,21 @@
 """Several hosts in one process share the routes that FastAPI has read, and nothing else."""
 
+import asyncio
 import sys
+from base64 import b64encode
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
+from operator import itemgetter
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 from fastapi import APIRouter, Depends, FastAPI
+from fastapi.concurrency import run_in_threadpool
 from fastapi.testclient import TestClient
+from host.conftest import PASSWORD
+from own_thread import in_own_thread
 from plugbay import BaseModule, Plugbay
 from plugbay.plugins.discovery import PluginSource
 from starlette.routing import BaseRoute
@@ -28,6 +34,11 @@ shared = APIRouter()
 @shared.get("/greeting")
 def greet(said: Annotated[str, Depends(greeting)]) -> str:
     return said
+
+
+@shared.post("/parcel")
+async def take(parcel: dict[str, str]) -> str:
+    return "taken"
 
 
 class Greeter(BaseModule):
@@ -103,3 +114,41 @@ def test_dependencies_of_an_application_hold_for_itself_alone(make_host: MakeHos
     assert asked == []
     assert client_of(strict).get("/greeter/greeting").json() == "hello"
     assert asked == ["strict"]
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_request_on_its_way_to_an_earlier_load_is_told_that_it_is_gone(make_host: MakeHost):
+    host = make_host()
+    assert in_own_thread(asyncio.run, posted(host, "/greeter/parcel")) == 200
+    assert in_own_thread(asyncio.run, posted(host, "/greeter/parcel", host.reload)) == 404
+    assert in_own_thread(asyncio.run, posted(host, "/greeter/parcel")) == 200
+
+
+async def posted(host: Plugbay, path: str, meanwhile: Callable[[], object] = bool) -> int:
+    """The status of a request before whose body something happens."""
+    basic = b64encode(f"admin:{PASSWORD}".encode())
+    heads = {b"host": b"x", b"authorization": b"Basic " + basic, b"content-type": b"application/json"}
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": [*heads.items()]}
+    answers: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        await run_in_threadpool(meanwhile)
+        return {"type": "http.request", "body": b"{}"}
+
+    async def send(message: Any) -> None:
+        answers.append(message)
+
+    async with host.app.router.lifespan_context(host.app):
+        await host.app(scope | {"client": ("127.0.0.1", 1), "server": ("x", 80)}, receive, send)
+    return int(answers[0]["status"])
+
+
+def test_an_application_with_dependencies_of_its_own_is_forgotten(make_host: MakeHost):
+    app = FastAPI(dependencies=[Depends(lambda: app.title)])
+    host = make_host(app=app)
+    assert not [
+        key
+        for item in host._routes.contributions
+        for key in vars(item.router).get("plugbay_included", {})
+        if any(id(gate.dependency) in map(itemgetter(0), key[3:]) for gate in app.router.dependencies)
+    ]

@@ -113,6 +113,8 @@ def test_nobody_is_let_in_before_a_plugin_is_complete(world: World, make_host):
 def test_who_was_on_the_way_when_it_went_is_told_that_it_is_gone() -> None:
     app, visits = FastAPI(), OpenRequests()
     app.add_api_route("/", lambda: "here", dependencies=[Depends(visits)])
+    assert TestClient(app).get("/").status_code == 404
+    visits.open()
     assert TestClient(app).get("/").json() == "here"
     assert not visits.close(0)  # no middleware of ours stands around this application: nobody left
     assert TestClient(app).get("/").status_code == 404

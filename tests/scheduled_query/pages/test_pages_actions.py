@@ -1,8 +1,11 @@
 """The buttons of a list through HTTP: run, cancel, switch, copy, delete; with htmx and without."""
 
 import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from anyio.to_thread import current_default_thread_limiter
 from runner_kit import eventually
 from scheduled_query.api.conftest import FOREVER, Service
 from scheduled_query.pages.reading import read
@@ -58,6 +61,29 @@ def test_run_now_of_a_slow_query_goes_on_and_can_be_cancelled(service: Service):
     history = f"/api/execution-history/{made['id']}"
     found = eventually(lambda: service.viewer.get(history).json()["data"])
     assert found[0]["error_message"] == "cancelled by editor"
+
+
+@pytest.fixture
+def two_threads(service: Service) -> Iterator[None]:
+    """The server has two threads for all that blocks."""
+    limiter = service._portal.call(current_default_thread_limiter)
+    before = limiter.total_tokens
+    service._portal.call(setattr, limiter, "total_tokens", 2)
+    yield
+    service._portal.call(setattr, limiter, "total_tokens", before)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_more_people_than_threads_can_wait_for_their_runs(service: Service):
+    made = [service.create(FOREVER)["id"] for _ in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        answers = [pool.submit(service.editor.post, f"/scheduled_query/run/{each}") for each in made]
+        assert [answer.result(60).status_code for answer in answers] == [303, 303, 303]
+    for each in made:
+        service.editor.post(f"/api/cancel/{each}")
+        eventually(
+            lambda each=each: not service.editor.get(f"/api/scheduled-queries/{each}").json()["running"]
+        )
 
 
 def test_cancelling_what_does_not_run_says_so(service: Service):

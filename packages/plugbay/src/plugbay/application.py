@@ -16,7 +16,7 @@ from plugbay.errors import StoreError
 from plugbay.host import Plugbay
 from plugbay.logs import get_logger
 from plugbay.settings import HostConfig, load_config
-from plugbay.web import from_host
+from plugbay.web import from_host, host_of
 from plugbay.web.pages import Templates
 from plugbay.web.requests import is_machine_path, login_url_back, root_path
 
@@ -64,7 +64,7 @@ async def on_http_error(request: Request, error: Exception) -> Response:
     if error.status_code < 400 or not wants_page(request):
         claim(request.scope)
         return await http_exception_handler(request, error)
-    host: Plugbay = request.app.state.plugbay
+    host: Plugbay = host_of(request)
     await host.guard.recognise(request)  # an address that does not exist has no guard of its own
     return _error_page(request, error.status_code, str(error.detail), dict(error.headers or {}))
 
@@ -96,7 +96,7 @@ def wants_page(request: Request) -> bool:
 def _error_page(
     request: Request, status: int, detail: str, headers: dict[str, str] | None = None
 ) -> Response:
-    host: Plugbay = request.app.state.plugbay
+    host: Plugbay = host_of(request)
     claim(request.scope)
     has_own_words = status == 401 or detail == HTTPStatus(status).phrase
     told = "" if has_own_words else detail

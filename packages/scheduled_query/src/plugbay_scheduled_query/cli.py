@@ -157,8 +157,8 @@ def _opened(data_dir: Path | None) -> "Iterator[tuple[Definitions, Capacities, Q
         definitions = Definitions(host.store, host.clock)
         sources = SourceRepository(host.store, host.secrets, host.clock)
         settings = _settings_of(host)
-        around = own_store_of(host)
-        bring_in(sources, settings.named_sources(), lambda source: language_of(source, around))
+        own_store = own_store_of(host)
+        bring_in(sources, settings.named_sources(), lambda source: language_of(source, own_store))
         capacities = Capacities(definitions, sources, lambda: settings, host.clock)
         editing = QueryEditing(definitions, sources, lambda: settings, host.events, capacities)
         yield definitions, capacities, editing

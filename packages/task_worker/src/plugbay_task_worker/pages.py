@@ -18,7 +18,7 @@ UNITS = ((86_400, "d", "day"), (3600, "h", "hour"), (60, "min", "minute"), (1, "
 router = APIRouter(include_in_schema=False, dependencies=[require_role("admin")])
 
 
-def engine_of(request: Request) -> Engine:
+async def engine_of(request: Request) -> Engine:
     """The engine of the host that was asked."""
     # these pages are served only while the plugin is loaded
     engine: Engine = host_of(request).get_module("task_worker").engine

@@ -18,7 +18,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from plugbay.auth.browser_security import CsrfTokens, presented_token, refuse_cross_site, with_security
 from plugbay.auth.roles import (
     ANSWER,
+    BEGAN,
     LEAVE,
+    MOMENTS,
     NONCE,
     OURS,
     USER,
@@ -34,7 +36,7 @@ from plugbay.auth.roles import (
     whole_response,
 )
 from plugbay.errors import StoreError
-from plugbay.web.requests import is_machine_path
+from plugbay.web.requests import host_of, is_machine_path
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 SENT_BY_BROWSER = ("session", "app")  # whichever page asks: these logins need a CSRF token
@@ -95,7 +97,7 @@ class BehindLogin(SecurityBase):
     scheme_name = "API token"
 
     async def __call__(self, request: HTTPConnection) -> None:
-        guard: Guard = request.app.state.plugbay.guard
+        guard: Guard = host_of(request).guard
         await guard(request)
 
 
@@ -217,6 +219,7 @@ class SecurityMiddleware:
             ANSWERING.reset(token)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        state_of(scope)[BEGAN] = next(MOMENTS)
         exchange = _Exchange(scope, receive, send, self._form_action)
         try:
             await self._app(scope, exchange.receive, exchange.send)

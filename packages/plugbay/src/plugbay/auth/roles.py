@@ -1,5 +1,6 @@
 """Who asks, what they may do, and how they are refused."""
 
+import itertools
 import secrets
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
@@ -19,8 +20,11 @@ ROLES: tuple[Role, ...] = get_args(Role)  # each may do what those before it may
 OURS = "plugbay_ours"  # the request goes to a route of host or plugins
 USER = "plugbay_user"
 NONCE = "nonce"  # lets the page's own <style> elements through the Content-Security-Policy
+BEGAN = "plugbay_began"  # which of all `MOMENTS` of this process the request came in at
 LEAVE = "plugbay_leave"  # what is to be called when the request is over
 ANSWER = "plugbay_answer"  # a response that takes the place of the one on its way
+
+MOMENTS = itertools.count()  # what comes earlier has the smaller number, whatever clocks say
 
 BEARER = 'Bearer realm="Plugbay"'
 BASIC = 'Basic realm="Plugbay", charset="UTF-8"'

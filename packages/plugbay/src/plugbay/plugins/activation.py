@@ -128,6 +128,7 @@ class Activation:
 
     def open_routes(self, plugin: Plugin) -> None:
         """Lets visitors in: the last step, when the plugin is complete."""
+        plugin.open_requests.open()
         self._routes.serve(plugin.name)
 
     def _close_routes(self, plugin: Plugin) -> None:

@@ -66,6 +66,8 @@ class ModuleManager:
         """Serves the routes of the host and of exactly the modules that are loaded."""
         others = [item for item in self._routes.contributions if item.owner not in self._plugins]
         ours = [self._activation.contribution(plugin) for plugin in self.loaded()]
+        for plugin in self.loaded():
+            plugin.open_requests.open()
         self._routes.replace([*others, *filter(None, ours)])
 
     def get_template_loaders(self) -> dict[str, BaseLoader]:

@@ -12,9 +12,10 @@ from starlette.requests import HTTPConnection, Request
 from starlette.routing import BaseRoute, Match
 
 from plugbay.auth.guard import ANSWERING
-from plugbay.auth.roles import LEAVE, state_of
+from plugbay.auth.roles import BEGAN, LEAVE, MOMENTS, state_of
 from plugbay.errors import PluginRefused, UnknownPlugin
 from plugbay.logs import get_logger
+from plugbay.web.requests import host_of
 
 # a value that fits each of Starlette's path convertors, to try a path that has parameters
 _SAMPLES = {"integer": "1", "float": "1.0", "uuid": "00000000-0000-4000-8000-000000000000"}
@@ -123,10 +124,12 @@ class RouteTable:
 
     def _included(self, item: Contribution) -> list[BaseRoute]:
         """The router as FastAPI would include it."""
+        gates = (*self._app.router.dependencies, *item.dependencies)
+        if self._app.router.dependencies:
+            return _include(item, gates)  # they are of this application alone, and go with it
         # kept on the router, for all hosts of the process: reading a route takes FastAPI a millisecond
         known: dict[Any, list[BaseRoute]] = vars(item.router).setdefault(_INCLUDED, {})
-        gates = (*self._app.router.dependencies, *item.dependencies)
-        key = (item.prefix, item.include_in_schema, *map(_identity, gates))
+        key = (item.prefix, item.include_in_schema, len(item.router.routes), *map(_identity, gates))
         if key not in known:
             known[key] = _include(item, gates)
         return known[key]
@@ -157,17 +160,29 @@ class _Overrides:
 
 
 class OpenRequests:
-    """A dependency of every route of a loaded plugin. WebSockets are not counted: they may stay for days."""
+    """Those inside the routes of a plugin, from one load to its end.
+
+    WebSockets are not counted: they may stay for days.
+    """
 
     def __init__(self) -> None:
         self._inside = 0
+        self._opened: int | None = None
         self._is_closed = False
         self._changed = threading.Condition()
 
+    def open(self) -> None:
+        """From now on requests may come in, but none that was on its way to an earlier load."""
+        with self._changed:
+            if self._opened is None:
+                self._opened = next(MOMENTS)
+
     async def __call__(self, request: HTTPConnection) -> None:
+        """A dependency of every route of the plugin."""
         if isinstance(request, Request):
-            self._enter()
-            state_of(request.scope)[LEAVE] = self._leave
+            state = state_of(request.scope)
+            self._enter(state.get(BEGAN))
+            state[LEAVE] = self._leave
 
     def close(self, patience_s: float) -> bool:
         """Lets nobody in any more and waits for those inside; False if some are still there."""
@@ -175,10 +190,11 @@ class OpenRequests:
             self._is_closed = True
             return self._changed.wait_for(lambda: not self._inside, patience_s)
 
-    def _enter(self) -> None:
+    def _enter(self, began: int | None) -> None:
         with self._changed:
-            if self._is_closed:  # while the request was on its way, the plugin went
-                raise HTTPException(404)
+            is_open = self._opened is not None and not self._is_closed
+            if not is_open or (began is not None and began < (self._opened or 0)):
+                raise HTTPException(404)  # while the request was on its way, the plugin went
             self._inside += 1
 
     def _leave(self) -> None:
@@ -193,7 +209,7 @@ def counted(owner: str) -> Callable[[HTTPConnection], Awaitable[None]]:
 
     async def count(request: HTTPConnection) -> None:
         try:
-            plugin = request.app.state.plugbay.modules.get(owner)
+            plugin = host_of(request).modules.get(owner)
         except UnknownPlugin:
             raise HTTPException(404) from None
         await plugin.open_requests(request)

@@ -144,11 +144,11 @@ class SourceUrl:
 
     scheme: str
     username: str | None
-    password: str | None
+    password: str | None = field(repr=False)
     host: str | None
     port: int | None
     database: str
-    options: tuple[tuple[str, str], ...]
+    options: tuple[tuple[str, str], ...] = field(repr=False)
 
 
 def parse_url(url: str) -> SourceUrl:

@@ -195,12 +195,11 @@ def _saved(parts: Parts, saved: Saved | Refused, body: Mapping[str, Any], status
 
 
 def _outcome_pieces(outcome: Outcome) -> Iterator[str]:
-    status = outcome.status if outcome.status in ("success", "timeout") else "failed"
     after = {
         "result_key": outcome.columns,
         "row_count": outcome.row_count,
         "truncated": outcome.truncated,
         "error_message": outcome.error,
     }
-    before = {"status": status, "duration_ms": outcome.duration_ms}
+    before = {"status": outcome.status, "duration_ms": outcome.duration_ms}
     return object_pieces(before, "result", outcome.result_json or NO_ROWS, after)

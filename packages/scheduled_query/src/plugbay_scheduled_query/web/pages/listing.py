@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from anyio import from_thread
 from fastapi import APIRouter, HTTPException
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from plugbay import CurrentUser, FlashMessage
 from plugbay.web import plain_integer
@@ -65,13 +65,13 @@ def row(site: CurrentSite, query_id: str) -> Response:
 
 
 @router.post("/run/{query_id}")
-def run(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
-    """Run Now."""
-    query = site.query(query_id)
-    ran = from_thread.run(site.parts.service.run_now, query.id, user.name, QUICK_S)
+async def run(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
+    """Run Now; who waits for the end of a run holds no thread."""
+    query = await run_in_threadpool(site.query, query_id)
+    ran = await site.parts.service.run_now(query.id, user.name, QUICK_S)
     if ran is None:
         raise HTTPException(404, NO_QUERY)
-    return _done(site, query_id, _run_message(query.name, ran.execution))
+    return await run_in_threadpool(_done, site, query_id, _run_message(query.name, ran.execution))
 
 
 @router.post("/cancel/{query_id}")
