@@ -3,6 +3,7 @@
 import asyncio
 import threading
 
+from own_thread import in_own_thread
 from plugbay_scheduled_query.web.dependencies import AT_ONCE, SlowCalls
 
 
@@ -28,7 +29,8 @@ def crowded(calls: SlowCalls, crowd: Crowd, visitors: int) -> list[str]:
     async def all_of_them() -> list[str]:
         return await asyncio.gather(*(calls.run(crowd.visit, str(n), last="!") for n in range(visitors)))
 
-    return asyncio.run(all_of_them())
+    answers: list[str] = in_own_thread(asyncio.run, all_of_them())
+    return answers
 
 
 def test_a_slow_call_gets_its_arguments_and_gives_its_answer():
@@ -48,7 +50,7 @@ def test_slow_calls_of_one_kind_do_not_wait_for_those_of_another():
         kinds = (SlowCalls("some"), SlowCalls("others"))
         await asyncio.gather(*(kind.run(crowd.visit, "x") for kind in kinds for _ in range(AT_ONCE)))
 
-    asyncio.run(both())
+    in_own_thread(asyncio.run, both())
     assert crowd.most == 2 * AT_ONCE
 
 
