@@ -32,19 +32,6 @@ CHROMIUM_FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-# files that start browsers or servers, or have very many cases
-LONGEST = (
-    "tests/browser/",
-    "tests/crash/",
-    "tests/host/test_auth_attacks.py",
-    "tests/host/test_cli.py",
-    "tests/host/test_restart_mounted.py",
-    "tests/host/test_server.py",
-    "tests/host/test_store_",
-    "tests/scheduled_query/api/test_api_hostile.py",
-    "tests/scheduled_query/guard/test_hostile_statements_do_harm.py",
-    "tests/scheduled_query/test_cli_queries.py",
-)
 
 
 @pytest.fixture
@@ -110,11 +97,6 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any], playwrigh
 def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
     # with no locale set, the browser reports en-US@posix, which Intl rejects
     return {**browser_context_args, "locale": "en-US", "timezone_id": "UTC"}
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The files that take longest come first: nobody is left alone with one of them at the end."""
-    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
 
 
 def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[None]") -> None:
