@@ -134,8 +134,9 @@ def test_settings_are_changed_refused_and_reset(opened: Callable[..., Page]):
     expect(page.get_by_label("Is open", exact=True)).not_to_be_checked()
     expect(page.get_by_label("Tags", exact=True)).to_have_value("one\ntwo")
     expect(page.get_by_label("Api key", exact=True)).to_have_value("••••••••")
-    page.get_by_role("button", name="Reset Page size to its default").click()
-    expect(page.get_by_text("Back to the default: page_size.")).to_be_visible()
+    for field in ("Greeting", "Is open", "Colour", "Tags", "Api key", "Page size"):
+        page.get_by_role("button", name=f"Reset {field} to its default").click()
+        expect(page.get_by_text(f"Back to the default: {field.lower().replace(' ', '_')}.")).to_be_visible()
     expect(size).to_have_value("50")
 
 

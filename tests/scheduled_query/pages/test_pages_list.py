@@ -1,7 +1,9 @@
 """The list of queries through HTTP: what it shows, how it is filtered, and how it refreshes."""
 
 import re
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from scheduled_query.api.conftest import FOREVER, Service
@@ -39,10 +41,11 @@ def test_the_counters_count(service: Service):
     assert int(after[1]) == int(before[1]) + 1
 
 
-def test_the_next_due_query_is_named(service: Service):
-    made = service.create(cron_schedule="* * * * *", name=service.unique("Due first"))
-    assert made["name"] in read(service.viewer.get(LIST).text).first("div", id="counters").text
-    service.editor.delete(f"/api/scheduled-queries/{made['id']}")
+def test_the_next_due_query_is_named(make_service: Callable[..., Any]):
+    with make_service() as service:
+        service.create()
+        made = service.create(cron_schedule="* * * * *", name="Due first")
+        assert made["name"] in read(service.viewer.get(LIST).text).first("div", id="counters").text
 
 
 def test_how_full_each_source_is_stands_at_the_top(service: Service):
