@@ -37,7 +37,7 @@ from plugbay.metrics import MetricsRegistry
 from plugbay.plugins import PluginRecords
 from plugbay.plugins.manager import ModuleManager
 from plugbay.plugins.routes import Contribution, RouteTable
-from plugbay.plugins.service import OtherProcesses
+from plugbay.plugins.service import StoreFollower
 from plugbay.secrets import Secrets, check_keys, encryption_keys, session_secret
 from plugbay.server import STOP_GRACE_S, Restarter
 from plugbay.settings import HostConfig, load_config
@@ -120,7 +120,7 @@ class Plugbay:
         # 8. plugins: found, imported, ordered, loaded
         self.modules = ModuleManager(self, self._routes)
         # before plugins are read: what others change meanwhile is seen
-        self.other_processes = OtherProcesses(self)
+        self.follower = StoreFollower(self)
         self.modules.discover_all(self.path_plugins, self.path_modules)
         self.modules.initialize_plugins_in_order()
         if self.modules.operator_error:
@@ -139,7 +139,7 @@ class Plugbay:
 
     def reload(self) -> dict[str, str]:
         """Unloads all plugins, looks for them anew and loads them; returns their states."""
-        return self.other_processes.reload()
+        return self.follower.reload()
 
     def add_routes(self, owner: str, router: APIRouter) -> None:
         """Serves a router behind the login, beside the host's own."""
@@ -165,7 +165,7 @@ class Plugbay:
 
     def stop(self, grace_s: float = STOP_GRACE_S) -> None:
         """Tells plugins to finish within the grace, takes them out of service, and lets the store go."""
-        self.other_processes.stop()
+        self.follower.stop()
         self.events.emit_lifecycle("stopping", limit_s=grace_s + CLEAR_UP_S, grace_s=grace_s)
         self.modules.unload_all()
         self.store.close()
@@ -248,7 +248,7 @@ class Plugbay:
         self._routes.warn_if_hidden()
         if isinstance(self.auth, LocalAuthManager):
             self._make_first_admin()
-        self.other_processes.start()
+        self.follower.start()
         self.events.emit_lifecycle("ready")
 
     def _make_first_admin(self) -> None:

@@ -191,8 +191,6 @@ def plugin() -> None:
 )
 def plugin_new(name: str, into: Path) -> None:
     """Write a small, working plugin with a page, a setting and a test."""
-    # rehoused
-
     folder = write_plugin(name, into)
     click.echo(
         f"Wrote {folder}. Start or reload Plugbay to see it at /{name}/; try its test: pytest {folder}"

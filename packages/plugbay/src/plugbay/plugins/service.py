@@ -109,8 +109,11 @@ def _delete(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-class OtherProcesses:
-    """A thread that looks at one small table; only when a number in it has grown is anything compared."""
+class StoreFollower:
+    """Sees what other processes on the same store do to plugins, and tells them what is done here.
+
+    A thread looks at one small table; only when a number in it has grown is anything compared.
+    """
 
     def __init__(self, host: ManagedHost) -> None:
         self._host = host
