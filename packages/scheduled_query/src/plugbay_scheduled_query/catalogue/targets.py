@@ -24,11 +24,11 @@ from plugbay_scheduled_query.core.source import (
     reference_of,
 )
 from plugbay_scheduled_query.dialects import dialect_of
+from plugbay_scheduled_query.dialects.contract import PROCESSES, refuse_own_path
 from plugbay_scheduled_query.dialects.unguarded import UNGUARDED
 from plugbay_scheduled_query.tables import metadata
 
 FILE_LIMIT_BYTES = 64 * 1024
-PROCESSES = "/proc"  # has the environment of this process, and in it Plugbay's own secrets
 SAMPLE_FILE = "samples.db"  # the only file of the data directory that a source may be
 
 
@@ -46,6 +46,8 @@ def resolve(source: Source, own: OwnStore, environment: Mapping[str, str] = os.e
             f"Plugbay has no proven guard for {parts.scheme}: a query could write, or outlive its limit;"
             " an admin may accept that for this source"
         )
+    for value in (parts.database, *options.values()):
+        refuse_own_path(value, own)
     url = replace(parts, password=password, options=tuple(options.items()))
     return Target(dialect.name, dialect.params(url, own), secrets)
 

@@ -80,7 +80,7 @@ class Target:
     @property
     def language(self) -> str:
         """Whose SQL it speaks, by SQLAlchemy's name: the guard reads a query by it."""
-        return str(self.params["scheme"]).partition("+")[0] if "scheme" in self.params else self.dialect
+        return re.split(r"[+.]", self.params["scheme"])[0] if "scheme" in self.params else self.dialect
 
     @cached_property
     def key(self) -> str:
@@ -154,6 +154,8 @@ class SourceUrl:
 def parse_url(url: str) -> SourceUrl:
     """The parts of a URL; SourceError when it is none, in words that repeat nothing of it."""
     found = _match(url)
+    if "\0" in unquote(url):  # a C library would read only what stands before it
+        raise SourceError("the URL has a NUL character")
     port = found["port"]
     if port and not 0 < int(port) < 65536:
         raise SourceError("the port in the URL is not a port number")
