@@ -13,7 +13,7 @@ from typing import TypeAlias
 from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules, Verdict
 from plugbay_scheduled_query.core.guard.calls import Functions, reject_calls, unknown, unknown_calls
 from plugbay_scheduled_query.core.guard.endless import reject_endless
-from plugbay_scheduled_query.core.guard.lexis import Lexis, NotSql, Token, scan
+from plugbay_scheduled_query.core.guard.lexis import Lexis, NotSql, NotSqlBehind, Token, scan
 from plugbay_scheduled_query.core.guard.parsing import PlainText
 from plugbay_scheduled_query.core.guard.statements import (
     Form,
@@ -57,6 +57,7 @@ class Language:
     quote: str = '"'  # what the parser takes around a name
     doubtful: str = "\\"  # without one of these characters all readings are the same
     calls_by_dot: bool = False  # `(x).f` calls f
+    reads_whole: bool = False  # before it runs any of a text, so that one without an end does nothing
     refused_texts: tuple[str, ...] = ()
     rewrite: Rewrite = same_tokens  # what the parser does not know, in words that it knows
 
@@ -174,6 +175,8 @@ def _reject_reading(
     tokens: list[Token] | Rejection, usual: list[Token], language: Language, rules: Rules
 ) -> Rejection | None:
     if isinstance(tokens, NotSql) or tokens == usual:
+        return None
+    if isinstance(tokens, NotSqlBehind) and language.reads_whole:
         return None
     if isinstance(tokens, Rejection):
         return tokens

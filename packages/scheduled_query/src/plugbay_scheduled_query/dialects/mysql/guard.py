@@ -150,5 +150,6 @@ LANGUAGE = Language(
     quote="`",
     doubtful='\\"',
     refused_texts=("/*!", "/*M!"),
+    reads_whole=True,
     rewrite=without_json_clauses,
 )

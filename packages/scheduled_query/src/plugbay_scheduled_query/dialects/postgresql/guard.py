@@ -48,14 +48,19 @@ _CLOSED_TABLES = {
 
 def _lexis(plain_string: str) -> Lexis:
     return lexis(
-        strings=[f"[eE]{BACKSLASH_STRING}", f"[bBxXnN]?{plain_string}", DOLLAR_QUOTED],
+        strings=[
+            f"[eE]{BACKSLASH_STRING}",
+            f"[uU]&{PLAIN_STRING}",  # a server that reads plain texts otherwise refuses these
+            f"[bBxXnN]?{plain_string}",
+            DOLLAR_QUOTED,
+        ],
         names=[DOUBLE_QUOTED],
         comments=[LINE_COMMENT],
         nesting="nested",
         operators=_OPERATORS,
         placeholders=r"\$[0-9]++",
         opening=r"['\"$]",
-        refused=r"[uU]&['\"]",  # escapes in names and texts that would have to be undone first
+        refused=r"[uU]&\"",  # a name with escapes would have to be undone first
     )
 
 
@@ -85,5 +90,6 @@ LANGUAGE = Language(
     _recognise,
     _table_rule,
     calls_by_dot=True,
+    reads_whole=True,
     rewrite=without_json_clauses,
 )
