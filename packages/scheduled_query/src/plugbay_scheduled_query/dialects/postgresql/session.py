@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import re
 import time
 from collections.abc import Iterator
 from functools import cache
@@ -28,13 +29,25 @@ from plugbay_scheduled_query.dialects.contract import (
     group_columns,
     iso_text,
 )
-from plugbay_scheduled_query.dialects.postgresql.account import TABLES_SQL, refuse_own_store, test_account
+from plugbay_scheduled_query.dialects.postgresql.account import (
+    TABLES_SQL,
+    can_read_secret_settings,
+    refuse_own_store,
+    test_account,
+)
 
 IDLE_GRACE_S = 5  # after the time limit: a runner that hangs in mid-result does not hold its transaction
 CLOCK_SLACK_S = 0.05  # between the server's clock and ours
 CHECK_CLIENT = "client_connection_check_interval"
 CHUNKED_ROWS_SINCE = 170000
 CHUNK_ROWS = 20  # few, because a chunk is held whole, however long its cells are
+
+SETTINGS_HIDDEN = (
+    "this account can read passwords among the settings of the server: ask for one by its name (SHOW x),"
+    " or use a role that is no member of pg_monitor or pg_read_all_settings"
+)
+_ALL_SETTINGS = re.compile(r"\bpg_settings\b|\bpg_show_all_settings\b", re.IGNORECASE)
+_SHOW_ALL = ["name", "setting", "description"]  # its columns
 
 _ALWAYS = {
     "application_name": "plugbay",
@@ -60,6 +73,7 @@ class PostgresqlSession(Session):
         self._connection = _connect(params)
         try:
             refuse_own_store(self._connection, params.values.get("store"))
+            self._hides_settings = can_read_secret_settings(self._connection)
             self._settings = _settings(self._connection)
         except BaseException:
             self.close()
@@ -84,10 +98,11 @@ class PostgresqlSession(Session):
         form = self._step()
         if form.nfields == 0:  # known before it runs: COPY, DO, SET and all that acts instead of answering
             raise SourceError("the statement returns no rows")
+        if self._hides_settings and (_ALL_SETTINGS.search(sql) or _names(form) == _SHOW_ALL):
+            raise SourceError(SETTINGS_HIDDEN)
         results = self._results()
         first = next(results)
-        names = [(first.fname(i) or b"").decode("utf-8", "replace") for i in range(first.nfields)]
-        return Rows(names, _RowReader(self._connection, first, results).fetch)
+        return Rows(_names(first), _RowReader(self._connection, first, results).fetch)
 
     def _step(self) -> pq.abc.PGresult:
         link = self._connection.pgconn
@@ -171,6 +186,10 @@ class _RowReader:
             self._part, self._at = following, 0
         start, self._at = self._at, min(self._at + count, self._part.ntuples)
         return self._transformer.load_rows(start, self._at, tuple)
+
+
+def _names(result: pq.abc.PGresult) -> list[str]:
+    return [(result.fname(i) or b"").decode("utf-8", "replace") for i in range(result.nfields)]
 
 
 def _named(error: psycopg.Error) -> Exception:
