@@ -108,6 +108,9 @@ class Session(Protocol):
     number: int = 0
     """What another session can end this one by; 0 where a client that is gone takes its statement along."""
 
+    allowed_functions: frozenset[str] = frozenset()
+    """What an operator lets through although no list knows it; the runner says it before each statement."""
+
     def begin(self, timeout_s: float) -> None:
         """Make ready for one statement: read-only, and limited in time where the server can do that."""
         ...

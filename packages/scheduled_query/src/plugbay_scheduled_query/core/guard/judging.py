@@ -32,7 +32,7 @@ _DECEIVING = re.compile(
 )
 
 Rewrite: TypeAlias = Callable[[list[Token]], list[Token]]
-OwnRule: TypeAlias = Callable[[list[Token], SyntaxTree, PlainText], Rejection | None]
+OwnRule: TypeAlias = Callable[[list[Token], SyntaxTree, PlainText, Rules], Rejection | None]
 
 
 def any_table(parts: tuple[str, ...], is_call: bool) -> str | None:
@@ -45,7 +45,7 @@ def same_tokens(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
-def nothing_more(tokens: list[Token], tree: SyntaxTree, plain: PlainText) -> Rejection | None:
+def nothing_more(tokens: list[Token], tree: SyntaxTree, plain: PlainText, rules: Rules) -> Rejection | None:
     """For databases without rules of their own."""
     return None
 
@@ -239,4 +239,4 @@ def _reject_query(tokens: list[Token], language: Language, rules: Rules) -> Reje
     if isinstance(tree, Rejection):
         return tree
     dotted = reject_dotted_columns(tree, plain, language.functions) if language.calls_by_dot else None
-    return dotted or reject_endless(tree, tokens, plain) or language.own_rule(tokens, tree, plain)
+    return dotted or reject_endless(tree, tokens, plain) or language.own_rule(tokens, tree, plain, rules)

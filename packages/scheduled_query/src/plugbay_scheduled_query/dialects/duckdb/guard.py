@@ -2,7 +2,7 @@
 
 import re
 
-from plugbay_scheduled_query.core.guard import Rejection
+from plugbay_scheduled_query.core.guard import Rejection, Rules
 from plugbay_scheduled_query.core.guard.judging import Language
 from plugbay_scheduled_query.core.guard.lexis import (
     BACKSLASH_STRING,
@@ -136,7 +136,7 @@ def _table_rule(parts: tuple[str, ...], is_call: bool) -> str | None:
     return _FILE if is_path or (len(parts) > 1 and parts[-1] in _EXTENSIONS) else None
 
 
-def _own_rule(tokens: list[Token], tree: SyntaxTree, plain: PlainText) -> Rejection | None:
+def _own_rule(tokens: list[Token], tree: SyntaxTree, plain: PlainText, rules: Rules) -> Rejection | None:
     """Settings may be read, but for those that tell where files lie."""
     for place, token in enumerate(tokens[:-1]):
         name = token.value.lower() if token.is_name and tokens[place + 1].is_mark("(") else ""

@@ -4,20 +4,9 @@ import re
 
 from sqlglot import exp
 
-from plugbay_scheduled_query.core.guard import Rejection
+from plugbay_scheduled_query.core.guard import Rejection, Rules
 from plugbay_scheduled_query.core.guard.judging import Language
-from plugbay_scheduled_query.core.guard.lexis import (
-    BACKSLASH_STRING,
-    DOLLAR_QUOTED,
-    DOUBLE_QUOTED,
-    LINE_COMMENT,
-    PLAIN_STRING,
-    Lexis,
-    Token,
-    TokenKind,
-    lexis,
-    words,
-)
+from plugbay_scheduled_query.core.guard.lexis import Token, TokenKind, words
 from plugbay_scheduled_query.core.guard.parsing import (
     CALL_PREFIX,
     PlainText,
@@ -26,8 +15,7 @@ from plugbay_scheduled_query.core.guard.parsing import (
 )
 from plugbay_scheduled_query.core.guard.statements import Form, explain, is_dotted_name, refused
 from plugbay_scheduled_query.dialects.postgresql.functions import FUNCTIONS
-
-_OPERATORS = r"(?:(?!--|/\*)[-+*/<>=~!@#%^&|?])++|::|:=|:"
+from plugbay_scheduled_query.dialects.postgresql.lexis import READINGS
 
 _EXPLAIN_OPTIONS = words("""
     ANALYZE VERBOSE COSTS SETTINGS GENERIC_PLAN BUFFERS SERIALIZE WAL TIMING SUMMARY MEMORY FORMAT
@@ -65,28 +53,6 @@ _CLOSED_TABLES = {
 }
 
 
-def _lexis(plain_string: str) -> Lexis:
-    return lexis(
-        strings=[
-            f"[eE]{BACKSLASH_STRING}",
-            f"[uU]&{PLAIN_STRING}",  # a server that reads plain texts otherwise refuses these
-            f"[bBxXnN]?{plain_string}",
-            DOLLAR_QUOTED,
-        ],
-        names=[DOUBLE_QUOTED],
-        comments=[LINE_COMMENT],
-        nesting="nested",
-        operators=_OPERATORS,
-        placeholders=r"\$[0-9]++",
-        opening=r"['\"$]",
-        refused=r"[uU]&\"",  # a name with escapes would have to be undone first
-    )
-
-
-# The second is how a server reads that has standard_conforming_strings off.
-_READINGS = (_lexis(PLAIN_STRING), _lexis(BACKSLASH_STRING))
-
-
 def _recognise(tokens: list[Token]) -> Form | Rejection | None:
     match tokens[0].word:
         case "EXPLAIN":
@@ -106,7 +72,7 @@ def _table_rule(parts: tuple[str, ...], is_call: bool) -> str | None:
     return _CLOSED_TABLES.get(parts[-1])
 
 
-def _own_rule(tokens: list[Token], tree: SyntaxTree, plain: PlainText) -> Rejection | None:
+def _own_rule(tokens: list[Token], tree: SyntaxTree, plain: PlainText, rules: Rules) -> Rejection | None:
     return _reject_settings(tokens) or _reject_statistics(tree, plain)
 
 
@@ -156,7 +122,7 @@ def _name(node: exp.Expr, plain: PlainText) -> str:
 
 LANGUAGE = Language(
     "postgres",
-    _READINGS,
+    READINGS,
     FUNCTIONS,
     _recognise,
     _table_rule,

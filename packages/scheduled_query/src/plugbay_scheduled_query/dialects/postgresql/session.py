@@ -35,6 +35,7 @@ from plugbay_scheduled_query.dialects.postgresql.account import (
     refuse_own_store,
     test_account,
 )
+from plugbay_scheduled_query.dialects.postgresql.resolution import Resolution
 
 IDLE_GRACE_S = 5  # after the time limit: a runner that hangs in mid-result does not hold its transaction
 CLOCK_SLACK_S = 0.05  # between the server's clock and ours
@@ -74,6 +75,7 @@ class PostgresqlSession(Session):
         try:
             refuse_own_store(self._connection, params.values.get("store"))
             self._hides_settings = can_read_secret_settings(self._connection)
+            self._resolution = Resolution(self._connection)
             self._settings = _settings(self._connection)
         except BaseException:
             self.close()
@@ -91,6 +93,7 @@ class PostgresqlSession(Session):
             raise StaleSessionError from None
 
     def execute(self, sql: str) -> Rows:
+        self._resolution.check(sql, self.allowed_functions)
         link = self._connection.pgconn
         link.send_prepare(b"", sql.encode())  # unlike execute(): the extended protocol, one statement
         self._step()
@@ -215,7 +218,7 @@ class _Context:
 
 
 def _settings(connection: "psycopg.Connection[Any]") -> dict[str, str]:
-    settings = {"datestyle": "ISO", "extra_float_digits": "3"}
+    settings = {"datestyle": "ISO", "extra_float_digits": "3", **_search_path(connection)}
     if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
         register_lenient_text(connection.adapters)
         settings["client_encoding"] = "SQL_ASCII"  # text without a known encoding comes as it is
@@ -223,6 +226,13 @@ def _settings(connection: "psycopg.Connection[Any]") -> dict[str, str]:
         connection.execute(f"SET {CHECK_CLIENT} = 1000")
         settings[CHECK_CLIENT] = "1000"  # ms: a runner that is gone ends its query
     return settings
+
+
+def _search_path(connection: "psycopg.Connection[Any]") -> dict[str, str]:
+    """The server's own functions come first: they do unless a path names their schema in another place."""
+    [[path]] = connection.execute("SELECT pg_catalog.current_setting('search_path')").fetchall()
+    kept = [schema for part in path.split(",") if (schema := part.strip()).strip('"') != "pg_catalog"]
+    return {"search_path": ", ".join(kept) or "''"} if "pg_catalog" in path else {}
 
 
 @cache
