@@ -85,6 +85,7 @@ HONEST = (
     "SELECT i.paid, (i.place).name FROM invoices i",
     "SELECT users.name, upper(users.name) FROM users WHERE lower(name) = 'ann'",
     "WITH c AS (SELECT id, total AS t FROM users) SELECT c.t, max(c.id) OVER () FROM c",
+    "SELECT stay.date_in, stay.system FROM (SELECT 1 AS date_in, 2 AS system) stay",
     "SELECT e.key FROM jsonb_each('{\"a\": 1}') e",
     "SELECT g.n FROM generate_series(1, 3) AS g (n)",
     "SELECT x.n FROM (SELECT count(*) AS n FROM users) x",

@@ -33,7 +33,7 @@ _FOUND_SQL = """
         WHERE d.classid = 'pg_catalog.pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'),
       CASE
         WHEN p.pronargs = 0 OR p.pronargs - p.pronargdefaults > 1 THEN 'none'
-        WHEN t.typtype = 'p' THEN 'any'
+        WHEN t.typtype = 'p' AND t.typname ~ '^(any|record$)' THEN 'any'
         WHEN t.typtype <> 'c' THEN 'value'
         WHEN EXISTS (SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = t.typrelid
           AND a.attname = p.proname AND NOT a.attisdropped) THEN 'none'
