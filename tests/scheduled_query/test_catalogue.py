@@ -110,6 +110,7 @@ def test_a_source_that_is_gone_is_a_problem_in_a_sentence(catalogue, sources, sh
 def test_references_are_looked_up_at_use(catalogue, sources, clock, monkeypatch, tmp_path):
     secret = tmp_path / "password"
     secret.write_text("from-file\n")
+    monkeypatch.setenv("SCHEDULED_QUERY_SECRET_FOLDERS", str(tmp_path))
     monkeypatch.setenv("DB_PASSWORD", "from-env")
     one = sources.add(Source("one", "postgresql://u:env%3ADB_PASSWORD@h/d"), "postgresql")
     two = sources.add(Source("two", f"postgresql://u@h/d?password=file:{secret}"), "postgresql")
@@ -125,7 +126,7 @@ def test_references_are_looked_up_at_use(catalogue, sources, clock, monkeypatch,
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        ("env:NOBODY_EVER_SET_THIS", "the environment variable NOBODY_EVER_SET_THIS is not set"),
+        ("env:NOBODY_EVER_SET_THIS_URL", "the environment variable NOBODY_EVER_SET_THIS_URL is not set"),
         ("env:PLUGBAY_ENCRYPTION_KEY", "is a secret of Plugbay itself"),
         ("oracle://u:p@h/d", "no proven guard for oracle"),
     ],
@@ -191,7 +192,7 @@ def test_a_secret_that_cannot_be_read_is_to_be_entered_again(store, clock, make_
 def test_the_dialect_of_a_reference_is_that_of_what_it_leads_to(catalogue, monkeypatch):
     monkeypatch.setenv("SHOP_URL", "mariadb://u:p@h/d")
     assert catalogue.dialect_of(Source("a", "env:SHOP_URL")) == "mysql"
-    assert catalogue.dialect_of(Source("a", "env:NOBODY_EVER_SET_THIS")) == "unknown"
+    assert catalogue.dialect_of(Source("a", "env:NOBODY_EVER_SET_THIS_URL")) == "unknown"
     assert catalogue.dialect_of(Source("a", "duckdb:////x.duckdb")) == "duckdb"
 
 

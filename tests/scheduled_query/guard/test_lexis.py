@@ -161,9 +161,24 @@ def test_numbers_are_whole(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", ALL)
-@pytest.mark.parametrize("comment", ["/*+ Set(x y) */", "/*! SLEEP(1) */", "/*M! x */", "/*!50000 x */"])
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "/*+ Set(x y) */", "/*! SLEEP(1) */", "/*M! x */", "/*!50000 x */", "/*+SET_VAR (a=1)*/",
+        "/*+ NO_ICP(t) max_execution_time\n(0) */", "/*+ QB_NAME(`*/`) */", '/*+ Leading("*/") */',
+        "/*+ RESOURCE_GROUP(all) */", "/*+ a /* b */ */", "/*+ SeqScan(t)",
+    ],
+)  # fmt: skip
 def test_comments_that_instruct_the_database_are_refused(dialect: str, comment: str) -> None:
     assert refusal(f"SELECT {comment} 1", dialect).rule == "comment"
+
+
+@pytest.mark.parametrize("dialect", ALL)
+@pytest.mark.parametrize(
+    "hint", ["/*+ SeqScan(orders) Rows(a b #10) */", "/*+ NO_ICP(t1, t2@qb) */", "/*+ Leading((a (b c))) */"]
+)
+def test_advice_to_a_planner_is_a_comment(dialect: str, hint: str) -> None:
+    assert values(f"SELECT {hint} 1", dialect) == ["SELECT", "1"]
 
 
 PLACEHOLDERS = {"sqlite": "? ?1 :a @a $a", "postgresql": "$1", "mysql": "? @a @'a'", "duckdb": "? $1 $a"}
@@ -180,9 +195,22 @@ def test_system_variables_of_mysql_may_be_read() -> None:
     assert variable.kind is TokenKind.VARIABLE
 
 
-@pytest.mark.parametrize("text", ['U&"x"', "u&'x'"])
-def test_names_and_texts_with_unicode_escapes_are_refused(text: str) -> None:
-    assert refusal(f"SELECT {text}", "postgresql").rule == "ambiguous"
+def test_names_with_unicode_escapes_are_refused() -> None:
+    assert refusal('SELECT U&"x"', "postgresql").rule == "ambiguous"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (r"U&'\00e9t\+0000e9'", "été"),
+        (r"u&'a\\b''c'", r"a\b'c"),
+        (r"U&'\'", "\\"),
+        ("U&'x'", "x"),
+        (r"U&'\+ffffff'", ""),
+    ],
+)
+def test_texts_with_unicode_escapes_say_what_the_server_reads(text: str, said: str) -> None:
+    assert values(f"SELECT {text} ;", "postgresql") == ["SELECT", said, ";"]
 
 
 def test_assignments_and_backslash_n_are_refused_in_mysql() -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 import duckdb
 import psutil
 import pytest
+from plugbay_scheduled_query.core.guard import Allowed
+from plugbay_scheduled_query.dialects import check
 from plugbay_scheduled_query.runner.protocol import Caps
 from runner_kit import Asker, eventually, target
 
@@ -65,7 +67,7 @@ VALUES = [
     ("'-inf'::DOUBLE", '"-Infinity"'),
     ("'é☕'", '"é☕"'),
     ("'a' || chr(0) || 'b'", '"a\\u0000b"'),
-    (r"'\xAA\x00'::BLOB", '"aa00"'),
+    (r"'\xAA\x00'::BLOB", '"0xaa00"'),
     ("'0101'::BIT", '"0101"'),
     ("uuid '6d3d2541-710b-4bde-b3af-4711738636bf'", '"6d3d2541-710b-4bde-b3af-4711738636bf"'),
     ("'x'::ENUM('x', 'y')", '"x"'),
@@ -262,7 +264,7 @@ def test_a_file_that_someone_writes_fails_with_a_reason(asker: Asker, url: str, 
 
 def test_a_file_that_is_not_there_says_so(asker: Asker, tmp_path: Path):
     outcome = asker.ask(f"duckdb:///{tmp_path}/none.duckdb", "SELECT 1")
-    assert outcome.error == f"cannot open {tmp_path}/none.duckdb: No such file or directory"
+    assert outcome.error == "cannot open none.duckdb: No such file or directory"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -287,3 +289,43 @@ def test_the_self_test_of_a_file_has_nothing_to_warn_of(asker: Asker, url: str):
     report = asker.executor.self_test(target(url))
     assert report.server.startswith("DuckDB ")
     assert report.warnings == ()
+
+
+TELLING_PLACES = (
+    "SELECT path FROM duckdb_databases()",
+    "SELECT reverse(path) FROM duckdb_databases",
+    "SELECT reverse(path) FROM main.duckdb_databases",
+    "PRAGMA database_list",
+    "SELECT reverse(file) FROM pragma_database_list",
+    "SELECT reverse(setting::VARCHAR) FROM pg_catalog.pg_settings",
+    "SELECT reverse(value) FROM duckdb_settings()",
+    "SELECT reverse(value) FROM system.main.duckdb_settings()",
+    "SELECT reverse(current_setting('allowed_paths')::VARCHAR)",
+    "SELECT reverse(current_setting('allowed_' || 'paths')::VARCHAR)",
+    "SELECT reverse(current_setting('ALLOWED_PATHS')::VARCHAR)",
+)
+
+
+@pytest.mark.parametrize("sql", TELLING_PLACES)
+def test_where_the_file_lies_is_not_told(asker: Asker, tmp_path: Path, sql: str):
+    folder = tmp_path / "hidden-place"
+    folder.mkdir()
+    with duckdb.connect(str(folder / "shop.duckdb")) as bare:
+        bare.execute("SET enable_external_access = false")
+        told = str(bare.execute(sql).fetchall())
+        assert "hidden-place" in told or "ecalp-neddih" in told
+    if isinstance(check(sql, "duckdb"), Allowed):
+        outcome = asker.ask(f"duckdb:///{folder}/shop.duckdb", sql)
+        assert outcome.status == "success"
+        assert "ecalp-neddih" not in str(outcome)
+
+
+def test_an_error_does_not_tell_where_the_file_lies(asker: Asker, tmp_path: Path):
+    folder = tmp_path / "hidden-place"
+    folder.mkdir()
+    url = f"duckdb:///{folder}/shop.duckdb"
+    assert "hidden-place" not in str(asker.ask(url, "SELECT 1").error)
+    with duckdb.connect(str(folder / "shop.duckdb")):
+        assert "hidden-place" not in str(asker.ask(url, "SELECT 1").error)
+    (folder / "shop.duckdb").write_bytes(b"x" * 5000)
+    assert "hidden-place" not in str(asker.ask(url, "SELECT 1").error)

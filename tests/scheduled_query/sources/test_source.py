@@ -5,7 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plugbay_scheduled_query.catalogue.targets import dialect_of_url, resolve
+from plugbay_scheduled_query.catalogue.targets import (
+    SECRET_FOLDERS,
+    SECRET_VARIABLES,
+    dialect_of_url,
+    resolve,
+)
 from plugbay_scheduled_query.core.errors import SourceError, SourceRefusedError
 from plugbay_scheduled_query.core.source import OwnStore, Source, StoreIdentity, Target
 
@@ -110,13 +115,13 @@ def test_a_password_may_be_kept_in_the_environment(own: OwnStore):
 
 def test_a_password_may_be_kept_in_a_file(own: OwnStore, tmp_path: Path):
     (tmp_path / "secret").write_text("hunter2\n")
-    place = resolved(f"postgresql://ann:file:{tmp_path}/secret@db/shop", own)
+    place = resolved(f"postgresql://ann:file:{tmp_path}/secret@db/shop", own, {SECRET_FOLDERS: str(tmp_path)})
     assert place.params["connect"]["password"] == "hunter2"
     assert place.mask("hunter2") == "***"
 
 
 def test_an_option_may_be_a_reference(own: OwnStore):
-    place = resolved("postgresql://db/shop?sslpassword=env:KEY_WORD", own, {"KEY_WORD": "hunter2"})
+    place = resolved("postgresql://db/shop?sslpassword=env:KEY_PASSWORD", own, {"KEY_PASSWORD": "hunter2"})
     assert place.params["connect"]["sslpassword"] == "hunter2"
     assert place.mask("hunter2") == "***"
 
@@ -128,22 +133,70 @@ def test_the_whole_url_may_be_a_reference(own: OwnStore):
 
 
 def test_a_reference_inside_a_reference_is_followed_once(own: OwnStore):
-    environment = {"URL": "mysql://ann:env:WORD@db/shop", "WORD": "env:OTHER"}
-    assert resolved("env:URL", own, environment).params["connect"]["password"] == "env:OTHER"
+    environment = {"A_URL": "mysql://ann:env:A_PASSWORD@db/shop", "A_PASSWORD": "env:OTHER"}
+    assert resolved("env:A_URL", own, environment).params["connect"]["password"] == "env:OTHER"
 
 
 def test_a_reference_to_nothing_says_what_is_missing(own: OwnStore, tmp_path: Path):
     with pytest.raises(SourceError, match="environment variable SHOP_URL is not set"):
         resolved("env:SHOP_URL", own)
     with pytest.raises(SourceError, match=r"cannot read the file .*missing: No such file"):
-        resolved(f"mysql://ann:file:{tmp_path}/missing@db/shop", own)
+        resolved(f"mysql://ann:file:{tmp_path}/missing@db/shop", own, {SECRET_FOLDERS: str(tmp_path)})
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     with pytest.raises(SourceError, match="not text"):
-        resolved(f"mysql://ann:file:{tmp_path}/binary@db/shop", own)
+        resolved(f"mysql://ann:file:{tmp_path}/binary@db/shop", own, {SECRET_FOLDERS: str(tmp_path)})
     os.mkfifo(tmp_path / "pipe")
     for odd in (tmp_path / "pipe", tmp_path):
         with pytest.raises(SourceError, match="it is not a file"):
-            resolved(f"mysql://ann:file:{odd}@db/shop", own)
+            resolved(f"mysql://ann:file:{odd}@db/shop", own, {SECRET_FOLDERS: str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SCHEDULED_QUERY_SOURCES", "scheduled_query_sources", "TASK_WORKER_URL", "AWS_SECRET_ACCESS_KEY",
+        "HOME",
+        "PLUGBAY_ADMIN_PASSWORD", "plugbay_store_url", "PASSWORD", "SHOP_PASSWORD_FILE", "SHOP_URL ", "PATH",
+    ],
+)  # fmt: skip
+def test_only_what_is_meant_as_a_secret_is_taken_from_the_environment(name: str, own: OwnStore):
+    with pytest.raises(SourceError):
+        resolved(f"mysql://ann:env:{name}@db/shop", own, {name: "hunter2"})
+
+
+def test_the_operator_says_which_variables_are_secrets_of_sources(own: OwnStore):
+    environment = {SECRET_VARIABLES: "SHOP_*, KEY", "SHOP_WORD": "hunter2", "KEY": "k", "X_PASSWORD": "x"}
+    for name in ("SHOP_WORD", "KEY"):
+        place = resolved(f"mysql://ann:env:{name}@db/shop", own, environment)
+        assert place.params["connect"]["password"] == environment[name]
+    with pytest.raises(SourceRefusedError, match="X_PASSWORD is not among the variables"):
+        resolved("mysql://ann:env:X_PASSWORD@db/shop", own, environment)
+    with pytest.raises(SourceRefusedError, match="secret of Plugbay itself"):
+        resolved("mysql://ann:env:PLUGBAY_X@db/shop", own, {SECRET_VARIABLES: "*", "PLUGBAY_X": "x"})
+
+
+def test_only_files_of_the_folders_for_secrets_are_read(own: OwnStore, tmp_path: Path):
+    folder, outside = tmp_path / "secrets", tmp_path / "outside"
+    (folder / "kubernetes.io").mkdir(parents=True)
+    for file in (outside, folder / "shop", folder / "kubernetes.io/token"):
+        file.write_text("hunter2")
+    (folder / "link").symlink_to(outside)
+    rules = {SECRET_FOLDERS: f"/run/secrets, {folder}"}
+    assert (
+        resolved(f"mysql://ann:file:{folder}/shop@db/d", own, rules).params["connect"]["password"]
+        == "hunter2"
+    )
+    refused = (outside, folder / "link", folder / "../outside", folder / "kubernetes.io/token", "/etc/passwd")
+    for file in refused:
+        with pytest.raises(SourceRefusedError):
+            resolved(f"mysql://ann:file:{file}@db/d", own, rules)
+        with pytest.raises(SourceRefusedError):
+            resolved(f"mysql://ann:file:{file}@db/d", own)
+
+
+def test_the_usual_folder_needs_no_setting(own: OwnStore):
+    with pytest.raises(SourceError, match="cannot read the file /run/secrets/nobody-has-this"):
+        resolved("mysql://ann:file:/run/secrets/nobody-has-this@db/shop", own)
 
 
 def test_the_products_own_secrets_cannot_be_sent_to_a_server(own: OwnStore, tmp_path: Path):

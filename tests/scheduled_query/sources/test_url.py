@@ -2,7 +2,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plugbay_scheduled_query.core.errors import SourceError
-from plugbay_scheduled_query.core.source import SourceUrl, keep_secrets, mask_url, parse_url, reference_of
+from plugbay_scheduled_query.core.source import (
+    SourceUrl,
+    is_secret,
+    keep_secrets,
+    mask_url,
+    parse_url,
+    reference_of,
+)
+from plugbay_scheduled_query.dialects.unguarded import URL_OPTIONS, URL_SECRETS
 
 
 def test_a_url_is_taken_apart_and_its_parts_are_decoded():
@@ -36,7 +44,17 @@ def test_an_ipv6_host_stands_in_brackets():
 
 
 @pytest.mark.parametrize(
-    "url", ["", "shop.db", "://x", "postgresql://a:p@ss@host/db", "postgresql://host:port/db", "1://x"]
+    "url",
+    [
+        "",
+        "shop.db",
+        "://x",
+        "postgresql://a:p@ss@host/db",
+        "postgresql://host:port/db",
+        "1://x",
+        "postgresql://reader:p@ss/w:rd@host",
+        "postgresql://a:p/ss@host/db",
+    ],
 )
 def test_what_is_no_url_is_refused_without_repeating_it(url: str):
     with pytest.raises(SourceError) as refusal:
@@ -70,7 +88,18 @@ def test_a_reference_is_env_or_file_and_nothing_around_it(text: str, reference: 
     ("url", "masked"),
     [
         ("postgresql://ann:secret@db/shop", "postgresql://ann:***@db/shop"),
-        ("postgresql://ann:a%2Fb:c/d@db/shop", "postgresql://ann:***@db/shop"),
+        ("postgresql://ann:a%2Fb:c%2Fd@db/shop", "postgresql://ann:***@db/shop"),
+        ("postgresql://ann:a/b@db/shop", "***"),
+        ("postgresql://reader:p@ss/w:rd@host/shop", "***"),
+        ("postgresql://reader/pw:x@host/shop", "***"),
+        ("postgresql:///reader:pw@host/shop", "***"),
+        ("mssql+pyodbc:///?odbc_connect=Pwd%3Dx", "mssql+pyodbc:///?odbc_connect=***"),
+        (
+            "bigquery://p/d?credentials_base64=eyJ9&location=EU",
+            "bigquery://p/d?credentials_base64=***&location=EU",
+        ),
+        ("snowflake://u@acme/d?private_key=MII&role=r", "snowflake://u@acme/d?private_key=***&role=r"),
+        ("sqlite:////srv/a@b.db", "sqlite:////srv/a@b.db"),
         ("postgresql://ann@db/shop", "postgresql://ann@db/shop"),
         ("postgresql://ann:@db/shop", "postgresql://ann:@db/shop"),
         ("postgresql://:secret@db/shop", "postgresql://:***@db/shop"),
@@ -87,11 +116,75 @@ def test_a_masked_url_shows_all_but_the_secrets(url: str, masked: str):
     assert mask_url(url) == masked
 
 
-@given(st.text(st.characters(exclude_characters="@", exclude_categories=["Cs"]), min_size=1))
+@given(st.text(st.characters(exclude_characters="@/", exclude_categories=["Cs"]), min_size=1))
 def test_no_password_is_seen_in_a_masked_url(password: str):
     url = f"postgresql://ann:{password}@db/shop"
     if reference_of(password) is None:
         assert mask_url(url) == "postgresql://ann:***@db/shop"
+
+
+@given(
+    st.sampled_from(["postgresql", "mysql+pymysql", "mssql.pymssql", "sqlite", "odd"]),
+    st.sampled_from(["{}:{}@db/shop", "{}:{}@db", "{}:{}@[::1]:5432/shop?x=1", "/{}:{}@db/shop"]),
+    st.sampled_from(["ann", "", "a%40b", "ann:", "ann/x"]),
+    st.text(st.sampled_from("@/:?#&=%[]\\;,+ ."), max_size=4),
+    st.text(st.sampled_from("@/:?#&=%[]\\;,+ ."), max_size=4),
+)
+def test_no_spelling_of_a_password_is_shown_in_part(scheme: str, form: str, user: str, left: str, right: str):
+    password = f"XQZ{left}JKV{right}WYP"
+    shown = mask_url(f"{scheme}://" + form.format(user, password))
+    assert not any(piece in shown for piece in ("XQZ", "JKV", "WYP")), shown
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "password", "PWD", "passwd", "odbc_connect", "credentials_base64", "credentials_info", "private_key",
+        "private_key_passphrase", "access_token", "oauth_client_secret", "api_key", "apikey", "jwt", "key",
+        "account_key", "SharedAccessKey", "sslpassword", "ssl_key_password", "auth", "connection_string",
+        "dsn",
+    ],
+)  # fmt: skip
+def test_options_that_hold_secrets_are_masked(name: str):
+    assert "hunter2" not in mask_url(f"odd://ann@db/shop?a=b&{name}=hunter2&c=d")
+
+
+def test_every_secret_that_an_unguarded_driver_is_told_is_masked():
+    assert all(map(is_secret, URL_SECRETS))
+    assert not any(map(is_secret, URL_OPTIONS))
+
+
+@pytest.mark.parametrize(
+    ("stored", "lowered"),
+    [
+        ("postgresql://a:p@db/d?sslmode=verify-full", "postgresql://a:***@db/d"),
+        ("postgresql://a:p@db/d?sslmode=verify-full", "postgresql://a:***@db/d?sslmode=require"),
+        (
+            "postgresql://a:p@db/d?sslmode=verify-ca",
+            "postgresql://a:***@db/d?sslmode=verify-ca&sslmode=disable",
+        ),
+        ("postgresql://a:p@db/d?sslmode=require", "postgresql://a:***@db/d?sslmode=prefer"),
+        (
+            "postgresql://a:p@db/d?sslmode=verify-ca&sslrootcert=/a",
+            "postgresql://a:***@db/d?sslmode=verify-ca&sslrootcert=/b",
+        ),
+        ("postgresql://a:p@db/d?channel_binding=require", "postgresql://a:***@db/d"),
+        ("postgresql://a:p@db/d?require_auth=scram-sha-256", "postgresql://a:***@db/d?require_auth=password"),
+        ("mysql://a:p@db/d?ssl_ca=/a", "mysql://a:***@db/d?ssl_disabled=true"),
+        ("mysql://a:p@db/d?ssl_ca=/a&ssl_verify_identity=true", "mysql://a:***@db/d?ssl_ca=/a"),
+        ("mssql://a:p@db/d?Encrypt=yes", "mssql://a:***@db/d?Encrypt=no"),
+        ("mssql://a:p@db/d?Encrypt=yes", "mssql://a:***@db/d?Encrypt=yes&TrustServerCertificate=yes"),
+    ],
+)
+def test_a_kept_password_does_not_survive_less_protection(stored: str, lowered: str):
+    with pytest.raises(SourceError, match="protected otherwise"):
+        keep_secrets(lowered, stored)
+
+
+def test_a_kept_password_survives_more_protection():
+    assert keep_secrets(
+        "postgresql://a:***@db/d?sslmode=verify-full", "postgresql://a:p@db/d?sslmode=require"
+    ) == ("postgresql://a:p@db/d?sslmode=verify-full")
 
 
 def test_a_masked_url_sent_back_keeps_the_stored_secret():

@@ -252,6 +252,10 @@ ALSO_REFUSED = [
 ]  # fmt: skip
 
 LEGITIMATE = [
+    r"SELECT 'it\'s; ok'",
+    r"SELECT 'a\'b; c', 'd' FROM orders WHERE 'it\'s; it\'s' <> 'x'",
+    r"""SELECT "say \"it; ok\"" AS said""",
+    "SELECT /*+ NO_ICP(orders) */ count(*) FROM orders",
     "SELECT 1",
     "SELECT 1;",
     "SELECT 1; -- done",

@@ -264,7 +264,6 @@ ALSO_REFUSED = [
     "SELECT my_function(1) FROM (SELECT 1) AS my_function (x)",
     "WITH my_function (a) AS (SELECT 1) SELECT my_function(2) FROM my_function",
     "SELECT U&\"\\006c\\006f_create\"(1)",
-    "SELECT u&'\\0061'",
     "SELECT /*+ Set(statement_timeout 0) */ 1",
     "EXPLAIN EXECUTE x",
     "EXPLAIN DECLARE x CURSOR FOR SELECT 1",
@@ -292,6 +291,9 @@ ALSO_REFUSED = [
 ]  # fmt: skip
 
 LEGITIMATE = [
+    r"SELECT U&'\00e9t\00e9', u&'a; b' AS plain",
+    r"SELECT 'it\'';' AS said",
+    "/*+ SeqScan(orders) Leading((orders customers)) */ SELECT count(*) FROM orders",
     "SELECT 1",
     "SELECT 1;",
     "TABLE customers",

@@ -7,6 +7,7 @@ where the operator keeps it.
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Protocol
 
@@ -24,11 +25,18 @@ from plugbay_scheduled_query.core.source import (
     reference_of,
 )
 from plugbay_scheduled_query.dialects import dialect_of
+from plugbay_scheduled_query.dialects.contract import PROCESSES, refuse_own_path
 from plugbay_scheduled_query.dialects.unguarded import UNGUARDED
 from plugbay_scheduled_query.tables import metadata
 
 FILE_LIMIT_BYTES = 64 * 1024
-PROCESSES = "/proc"  # has the environment of this process, and in it Plugbay's own secrets
+# What a source may refer to. The environment alone says it: a setting could be widened by whoever it limits.
+SECRET_VARIABLES = "SCHEDULED_QUERY_SECRET_VARIABLES"  # noqa: S105 - a name, not a secret
+USUAL_VARIABLES = "*_PASSWORD,*_URL"
+SECRET_FOLDERS = "SCHEDULED_QUERY_SECRET_FOLDERS"  # noqa: S105
+USUAL_FOLDERS = "/run/secrets,/run/credentials"  # of containers, and of systemd
+OWN_PREFIXES = ("PLUGBAY_", "SCHEDULED_QUERY_", "TASK_WORKER_")
+CLUSTER_FOLDER = "kubernetes.io"  # below the usual folder, and no secret of a database
 SAMPLE_FILE = "samples.db"  # the only file of the data directory that a source may be
 
 
@@ -46,6 +54,8 @@ def resolve(source: Source, own: OwnStore, environment: Mapping[str, str] = os.e
             f"Plugbay has no proven guard for {parts.scheme}: a query could write, or outlive its limit;"
             " an admin may accept that for this source"
         )
+    for value in (parts.database, *options.values()):
+        refuse_own_path(value, own)
     url = replace(parts, password=password, options=tuple(options.items()))
     return Target(dialect.name, dialect.params(url, own), secrets)
 
@@ -65,7 +75,7 @@ def dialect_of_url(url: str) -> str | None:
 
 @dataclass(frozen=True)
 class References:
-    """Looks references up, except where the product keeps secrets of its own."""
+    """Looks references up where secrets are kept for sources, and nowhere else."""
 
     data_dir: Path
     environment: Mapping[str, str]
@@ -79,8 +89,14 @@ class References:
         return self._from_environment(name) if kind == "env" else self._from_file(Path(name))
 
     def _from_environment(self, name: str) -> str:
-        if name.upper().startswith("PLUGBAY_"):
+        if name.upper().startswith(OWN_PREFIXES):
             raise SourceRefusedError(f"{name} is a secret of Plugbay itself and cannot be part of a source")
+        if not any(
+            fnmatchcase(name, pattern) for pattern in self._entries(SECRET_VARIABLES, USUAL_VARIABLES)
+        ):
+            raise SourceRefusedError(
+                f"{name} is not among the variables that a source may refer to; see {SECRET_VARIABLES}"
+            )
         if name not in self.environment:
             raise SourceError(f"the environment variable {name} is not set")
         return self.environment[name]
@@ -89,13 +105,22 @@ class References:
         place = Path(os.path.realpath(path))
         if any(place.is_relative_to(own) for own in (os.path.realpath(self.data_dir), PROCESSES)):
             raise SourceRefusedError("a file in the data directory, or in /proc, cannot be part of a source")
+        folders = map(os.path.realpath, self._entries(SECRET_FOLDERS, USUAL_FOLDERS))
+        if CLUSTER_FOLDER in place.parts or not any(place.is_relative_to(folder) for folder in folders):
+            raise SourceRefusedError(
+                f"{path} is not in a folder that a source may refer to; see {SECRET_FOLDERS}"
+            )
         if place.exists() and not place.is_file():  # a pipe would keep us waiting
             raise SourceError(f"cannot read the file {path}: it is not a file")
         try:
-            with path.open("rb") as file:
+            with place.open("rb") as file:
                 return file.read(FILE_LIMIT_BYTES).decode("utf-8").rstrip("\r\n")
         except (OSError, UnicodeDecodeError) as error:
             raise SourceError(f"cannot read the file {path}: {_cause(error)}") from None
+
+    def _entries(self, variable: str, usual: str) -> list[str]:
+        given = self.environment.get(variable, usual)
+        return [entry for part in given.split(",") if (entry := part.strip())]
 
 
 def _cause(error: OSError | UnicodeDecodeError) -> str:

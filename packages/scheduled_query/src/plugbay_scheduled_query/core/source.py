@@ -31,7 +31,18 @@ _URL = re.compile(
 )
 _REFERENCE = re.compile(r"(?P<kind>env|file):(?P<name>[^\s].*)")
 _LEADING_ELSEWHERE = {"host", "hostaddr", "port", "user", "service", "unix_socket", "dsn", "odbc_connect"}
-_SECRET_NAME = re.compile(r"pass|pwd|secret|token|api_?key", re.IGNORECASE)
+_SECRET_NAME = re.compile(
+    r"pass|pwd|secret|token|credential|jwt|odbc[_-]?connect|connection[_-]?string|signature"
+    r"|(?:api|private|access|account|shared|encryption|client)[_-]?key|^(?:key|auth|dsn|pat)$",
+    re.IGNORECASE,
+)
+# How well a connection is protected, in libpq's words: all below `require` promise nothing.
+_PROTECTION = {"require": 1, "verify-ca": 2, "verify-full": 3}
+_PROTECTING = re.compile(
+    r"(?!sslmode$)(?:ssl|tls|encrypt|trust|verify|secure|protocol|http_?scheme|authentication|hostnameincert"
+    r"|channel_binding|require_auth|gss|krb)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,7 @@ class Target:
     @property
     def language(self) -> str:
         """Whose SQL it speaks, by SQLAlchemy's name: the guard reads a query by it."""
-        return str(self.params["scheme"]).partition("+")[0] if "scheme" in self.params else self.dialect
+        return re.split(r"[+.]", self.params["scheme"])[0] if "scheme" in self.params else self.dialect
 
     @cached_property
     def key(self) -> str:
@@ -154,6 +165,8 @@ class SourceUrl:
 def parse_url(url: str) -> SourceUrl:
     """The parts of a URL; SourceError when it is none, in words that repeat nothing of it."""
     found = _match(url)
+    if "\0" in unquote(url):  # a C library would read only what stands before it
+        raise SourceError("the URL has a NUL character")
     port = found["port"]
     if port and not 0 < int(port) < 65536:
         raise SourceError("the port in the URL is not a port number")
@@ -185,7 +198,10 @@ def mask_url(url: str) -> str:
     """The URL fit to be shown: passwords replaced, references left, because they hold no secret."""
     if reference_of(url):
         return url
-    return _replace(url, [MASK] * len(_secret_spans(url)))
+    try:
+        return _replace(url, [MASK] * len(_secret_spans(url)))
+    except SourceError:  # what cannot be read for sure may be a password anywhere
+        return MASK
 
 
 def keep_secrets(url: str, stored: str) -> str:
@@ -194,6 +210,8 @@ def keep_secrets(url: str, stored: str) -> str:
         return url
     if reference_of(stored) or _server(url) != _server(stored):
         raise SourceError("the server or user has changed: enter the password again")
+    if _is_less_protected(parse_url(url), parse_url(stored)):
+        raise SourceError("the connection would be protected otherwise: enter the password again")
     old = {name: stored[start:end] for name, start, end in _secret_spans(stored)}
     new = [_kept(name, url[start:end], old) for name, start, end in _secret_spans(url)]
     return _replace(url, new)
@@ -213,14 +231,33 @@ def _server(url: str) -> tuple[object, ...]:
     return parts.scheme.partition("+")[0], parts.username, parts.host, parts.port, *elsewhere
 
 
+def _is_less_protected(new: SourceUrl, old: SourceUrl) -> bool:
+    modes = [_PROTECTION.get(dict(parts.options).get("sslmode", ""), 0) for parts in (new, old)]
+    return modes[0] < modes[1] or _protection(new) != _protection(old)
+
+
+def _protection(parts: SourceUrl) -> list[tuple[str, str]]:
+    return sorted(
+        option for option in parts.options if _PROTECTING.match(option[0]) and not is_secret(option[0])
+    )
+
+
 def _match(url: str) -> re.Match[str]:
     found = _URL.fullmatch(url)
-    if found is None:
+    if found is None or _has_stray_marks(found):
         raise SourceError(
             "this is not a URL of the form dialect://user:password@host:port/database"
             " (an @, : or / in user or password must be written as %40, %3A, %2F)"
         )
     return found
+
+
+def _has_stray_marks(found: re.Match[str]) -> bool:
+    """Whether an @ or / stands where it may belong to a password that was not escaped."""
+    password, database = found["password"] or "", found["database"] or ""
+    is_cut = "/" in password and reference_of(unquote(password)) is None
+    is_tail = "@" in database and bool(found["host"] or found["username"] or ":" in database)
+    return is_cut or is_tail or "@" in (found["query"] or "") or found[0].count("@") > 1
 
 
 def _secret_spans(url: str) -> list[tuple[str, int, int]]:

@@ -7,6 +7,7 @@ dialect that it serves, and the parser is loaded with the first verdict.
 from functools import cache
 from typing import TYPE_CHECKING
 
+from plugbay_scheduled_query.core.errors import SourceError
 from plugbay_scheduled_query.dialects.contract import Dialect
 from plugbay_scheduled_query.dialects.duckdb import DUCKDB
 from plugbay_scheduled_query.dialects.mysql import MYSQL
@@ -36,8 +37,23 @@ def dialect_named(name: str) -> Dialect:
 
 
 def dialect_of(scheme: str) -> Dialect:
-    """The dialect that a URL's scheme names; any that is not known here has no proven guard."""
-    return _BY_SCHEME.get(scheme.partition("+")[0], UNGUARDED)
+    """The dialect that a URL's scheme leads to; any that is not known here has no proven guard."""
+    written = scheme.partition("+")[0]
+    return _BY_SCHEME.get(written) or _BY_SCHEME.get(_sqlalchemy_name(scheme), UNGUARDED)
+
+
+@cache
+def _sqlalchemy_name(scheme: str) -> str:
+    """What SQLAlchemy makes of a scheme: it takes `sqlite.pysqlite` for `sqlite+pysqlite`."""
+    from sqlalchemy import URL
+    from sqlalchemy.exc import NoSuchModuleError
+
+    try:
+        return str(URL.create(scheme).get_dialect().name)
+    except NoSuchModuleError:  # perhaps installed later; whoever opens it says so
+        return ""
+    except Exception:
+        raise SourceError("the scheme of the URL leads to no dialect of SQLAlchemy") from None
 
 
 def editor_name(language: str) -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 CANCEL_LIMIT_S = 1.0  # to reach the server with "stop that": the end of the runner is due soon after
 SCHEMA_COLUMN_LIMIT = 20_000  # of all tables together
+RUNNER_DIR = Path("/")  # where a runner works, and so what a relative path is relative to
+PROCESSES = Path("/proc")  # has the environment of this process, and in it Plugbay's own secrets
 NESTING_LIMIT = 64  # levels: json.loads gives up near 1,000, less what is already on the reader's stack
 
 _OURS_TO_SAY = {"charset", "application_name", "connect_timeout"}  # options of a URL that change nothing
@@ -106,6 +108,9 @@ class Session(Protocol):
     number: int = 0
     """What another session can end this one by; 0 where a client that is gone takes its statement along."""
 
+    allowed_functions: frozenset[str] = frozenset()
+    """What an operator lets through although no list knows it; the runner says it before each statement."""
+
     def begin(self, timeout_s: float) -> None:
         """Make ready for one statement: read-only, and limited in time where the server can do that."""
         ...
@@ -178,6 +183,11 @@ def decode_text(raw: bytes) -> str:
         return raw.decode("utf-8", "surrogateescape")
 
 
+def hex_text(raw: bytes) -> str:
+    """Bytes as `0x3432`: never a number, whatever their digits are."""
+    return f"0x{raw.hex()}"
+
+
 def group_columns(rows: Iterable[Sequence[str]]) -> list[Table]:
     """Rows of (schema, table, column, type), in order, as tables."""
     columns: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -197,6 +207,16 @@ def server_params(url: "SourceUrl", database: str, known: Collection[str]) -> di
         **_checked(url.options, known),
     }
     return {name: value for name, value in parts.items() if value is not None}
+
+
+def refuse_own_path(text: str, own: "OwnStore") -> None:
+    """Refuse a value of a URL that names a file of the product's own: a driver could read or quote it."""
+    named = Path(text.removeprefix("file:")).expanduser()
+    for path in (named, RUNNER_DIR / named):
+        if os.path.lexists(path) and not path.is_dir():
+            _refuse_own_files(path, own)
+            if Path(os.path.realpath(path)).is_relative_to(PROCESSES):
+                raise SourceRefusedError("a file in /proc cannot be part of a source")
 
 
 def _checked(options: Iterable[tuple[str, str]], known: Collection[str]) -> dict[str, str]:

@@ -44,6 +44,8 @@ class Statement:
     connect_s: float = CONNECT_LIMIT_S
     stopped_by: Callable[[], str] = str
     """Who cancelled it before it could be cancelled by its id; empty: nobody."""
+    allowed_functions: frozenset[str] = frozenset()
+    """What the operator lets through although no list knows it."""
 
 
 class _Underway:
@@ -200,6 +202,7 @@ def _frame(statement: Statement, ask: str, number: int) -> bytes:
         "timeout_s": statement.timeout_s,
         "connect_s": statement.connect_s,
         "caps": asdict(statement.caps),
+        "allowed_functions": sorted(statement.allowed_functions),
     }
     return pack_json(FrameKind.REQUEST, content)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from plugbay_scheduled_query.dialects.contract import RUNNER_DIR
 from plugbay_scheduled_query.executor.time_limit import TimeLimit
 from plugbay_scheduled_query.runner.protocol import (
     MEMORY_EXIT,
@@ -133,12 +134,12 @@ class Child:
 def _spawn(channel_fd: int, control_fd: int, memory_bytes: int) -> "subprocess.Popen[bytes]":
     arguments = map(str, (channel_fd, control_fd, os.getpid(), memory_bytes))
     return subprocess.Popen(
-        [sys.executable, "-S", "-P", "-c", PROGRAM, *arguments],
+        [sys.executable, "-S", "-P", "-W", "ignore", "-c", PROGRAM, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         pass_fds=(channel_fd, control_fd),
         env=_environment(),
-        cwd="/",
+        cwd=RUNNER_DIR,
         start_new_session=True,  # Ctrl-C in the server's terminal is for the server
     )
 

@@ -190,6 +190,7 @@ class Runner:
         if request["ask"] == "end":
             session.end(int(request["sql"]))
             return {"status": "success"}
+        session.allowed_functions = frozenset(request.get("allowed_functions", ()))
         with self._metered(session, request["timeout_s"]):
             return self._run(session, request["sql"], writer)
 

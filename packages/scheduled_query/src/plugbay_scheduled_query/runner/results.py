@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
 
-from plugbay_scheduled_query.dialects.contract import NESTING_LIMIT, JsonText, NumberText, Rows
+from plugbay_scheduled_query.dialects.contract import NESTING_LIMIT, JsonText, NumberText, Rows, hex_text
 from plugbay_scheduled_query.runner.protocol import Caps, pack_rows
 
 FLUSH_BYTES = 64 * 1024
@@ -132,7 +132,7 @@ class RowEncoder:
 
     def _cell(self, value: Any) -> str:
         if isinstance(value, bytes | bytearray | memoryview):
-            value = bytes(value[: self._limit // 2 + 1]).hex()
+            value = hex_text(bytes(value[: self._limit // 2 + 1]))
         text = value if isinstance(value, str) else encode_value(value)
         if _is_longer(text, self._limit):
             self.has_cut = True
@@ -263,9 +263,9 @@ _ENCODERS: dict[type, Callable[[Any], str]] = {
     int: _encode_int,
     float: _encode_float,
     str: _quote,
-    bytes: lambda value: _quote(value.hex()),
-    bytearray: lambda value: _quote(value.hex()),
-    memoryview: lambda value: _quote(value.hex()),
+    bytes: lambda value: _quote(hex_text(value)),
+    bytearray: lambda value: _quote(hex_text(value)),
+    memoryview: lambda value: _quote(hex_text(value)),
     Decimal: _encode_decimal,
     datetime: lambda value: _quote(value.isoformat()),
     date: lambda value: _quote(value.isoformat()),

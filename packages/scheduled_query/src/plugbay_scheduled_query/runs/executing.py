@@ -84,7 +84,10 @@ class Executing:
         if isinstance(verdict, Rejection):
             return replace(failed(f"rejected: {verdict.reason}"), rejection=verdict)
         limit_s = chosen_limit_s(timeout, settings.query_timeout, settings.query_timeout_max)
-        statement = Statement(run_id, target, sql, limit_s, settings.caps, stopped_by=stopped_by)
+        allowed = settings.rules.allowed_functions
+        statement = Statement(
+            run_id, target, sql, limit_s, settings.caps, stopped_by=stopped_by, allowed_functions=allowed
+        )
         return self._executor.run(statement)
 
     def cancel(self, run_id: Hashable, by: str) -> None:

@@ -13,8 +13,8 @@ from typing import TypeAlias
 from plugbay_scheduled_query.core.guard import Allowed, Rejection, Rules, Verdict
 from plugbay_scheduled_query.core.guard.calls import Functions, reject_calls, unknown, unknown_calls
 from plugbay_scheduled_query.core.guard.endless import reject_endless
-from plugbay_scheduled_query.core.guard.lexis import Lexis, NotSql, Token, scan
-from plugbay_scheduled_query.core.guard.parsing import PlainText
+from plugbay_scheduled_query.core.guard.lexis import Lexis, NotSql, NotSqlBehind, Token, scan
+from plugbay_scheduled_query.core.guard.parsing import PlainText, SyntaxTree
 from plugbay_scheduled_query.core.guard.statements import (
     Form,
     Recognise,
@@ -32,6 +32,7 @@ _DECEIVING = re.compile(
 )
 
 Rewrite: TypeAlias = Callable[[list[Token]], list[Token]]
+OwnRule: TypeAlias = Callable[[list[Token], SyntaxTree, PlainText, Rules], Rejection | None]
 
 
 def any_table(parts: tuple[str, ...], is_call: bool) -> str | None:
@@ -42,6 +43,11 @@ def any_table(parts: tuple[str, ...], is_call: bool) -> str | None:
 def same_tokens(tokens: list[Token]) -> list[Token]:
     """For databases whose queries the parser knows."""
     return tokens
+
+
+def nothing_more(tokens: list[Token], tree: SyntaxTree, plain: PlainText, rules: Rules) -> Rejection | None:
+    """For databases without rules of their own."""
+    return None
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,9 @@ class Language:
     quote: str = '"'  # what the parser takes around a name
     doubtful: str = "\\"  # without one of these characters all readings are the same
     calls_by_dot: bool = False  # `(x).f` calls f
+    reads_whole: bool = False  # before it runs any of a text, so that one without an end does nothing
     refused_texts: tuple[str, ...] = ()
+    own_rule: OwnRule = nothing_more  # the last look at a query
     rewrite: Rewrite = same_tokens  # what the parser does not know, in words that it knows
 
 
@@ -175,6 +183,8 @@ def _reject_reading(
 ) -> Rejection | None:
     if isinstance(tokens, NotSql) or tokens == usual:
         return None
+    if isinstance(tokens, NotSqlBehind) and language.reads_whole:
+        return None
     if isinstance(tokens, Rejection):
         return tokens
     return _reject_tokens(tokens, language, rules) or _reject_new_calls(tokens, usual, language, rules)
@@ -229,4 +239,4 @@ def _reject_query(tokens: list[Token], language: Language, rules: Rules) -> Reje
     if isinstance(tree, Rejection):
         return tree
     dotted = reject_dotted_columns(tree, plain, language.functions) if language.calls_by_dot else None
-    return dotted or reject_endless(tree, tokens, plain)
+    return dotted or reject_endless(tree, tokens, plain) or language.own_rule(tokens, tree, plain, rules)

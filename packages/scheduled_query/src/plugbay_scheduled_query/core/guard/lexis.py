@@ -1,6 +1,7 @@
 """Cut a text into words, names, texts, numbers and marks as its database does, or say what is doubtful."""
 
 import re
+import sys
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, NamedTuple
@@ -17,12 +18,15 @@ DOLLAR_QUOTED = r"\$(?P<tag>(?:[^\W\d]\w*+)?+)\$.*?\$(?P=tag)\$"
 LINE_COMMENT = r"--[^\n]*+"
 FLAT_COMMENT = r"/\*.*?\*/"
 
+# Advice to a planner, in which nothing can be quoted; all but what sets a variable, such as the time limit.
+_PLANNER_HINT = r"\+(?:(?!\b(?i:set\w*|max_execution_time|resource_group)\s*\()[\w\s(),@.#-])*+\*/"
 _NUMBER = (
     r"0[xX][0-9A-Fa-f](?:_?[0-9A-Fa-f])*+|0[oO][0-7](?:_?[0-7])*+|0[bB][01](?:_?[01])*+"
     r"|(?:[0-9](?:_?[0-9])*+(?:\.(?:[0-9](?:_?[0-9])*+)?+)?+|\.[0-9](?:_?[0-9])*+)(?:[eE][+-]?[0-9]++)?+"
 )
 _WORD = r"[^\W\d][\w$]*+"
 _SPACE = r"[ \t\r\n]++"
+_UNICODE_ESCAPE = re.compile(r"\\(?:\\|(?P<code>\+[0-9A-Fa-f]{6}|[0-9A-Fa-f]{4}))")
 _COMMENT_MARK = re.compile(r"/\*|\*/")
 
 Nesting = Literal["flat", "nested"]
@@ -89,7 +93,7 @@ def lexis(
     """Puts the pattern together; what opens a string, name or comment but does not end stays as `open`."""
     parts = {
         "space": _SPACE,
-        "hint": r"/\*[+!]|/\*M!",
+        "hint": rf"/\*(?!{_PLANNER_HINT})[+!]|/\*M!",
         "comment": "|".join([*comments, FLAT_COMMENT] if nesting == "flat" else comments),
         "open_comment": r"/\*",
         "refused": refused,
@@ -111,6 +115,10 @@ class NotSql(Rejection):
     """A quote or comment without an end, or a stray backslash: the database itself would refuse it."""
 
 
+class NotSqlBehind(Rejection):
+    """The same behind the end of a statement, which some databases would run all the same."""
+
+
 def scan(sql: str, rules: Lexis) -> list[Token] | Rejection:
     """The tokens of the text, or why it cannot be cut without doubt."""
     tokens: list[Token] = []
@@ -128,9 +136,9 @@ def scan(sql: str, rules: Lexis) -> list[Token] | Rejection:
 
 
 def _as_found(rejection: Rejection, tokens: list[Token]) -> Rejection:
-    """A statement before it that has already ended could be run all the same."""
-    has_ended = any(token.is_mark(";") for token in tokens)
-    return Rejection(rejection.rule, rejection.reason, rejection.found) if has_ended else rejection
+    if not isinstance(rejection, NotSql) or not any(token.is_mark(";") for token in tokens):
+        return rejection
+    return NotSqlBehind(rejection.rule, rejection.reason, rejection.found)
 
 
 _KINDS = {
@@ -153,13 +161,19 @@ def _token(match: re.Match[str]) -> Token | None:
 
 
 def _unquoted(text: str) -> str:
-    """What stands between the quotes; escapes by backslash are left as they are written."""
+    """What stands between the quotes; escapes by backslash are left as written, but for those of U&'…'."""
     opening = next(index for index, character in enumerate(text) if character in "'\"`[$")
     if text[opening] == "$":
         tag_end = text.index("$", opening + 1) + 1
         return text[tag_end : -(tag_end - opening)]
     quote = text[opening]
-    return text[opening + 1 : -1].replace(quote * 2, quote)
+    between = text[opening + 1 : -1].replace(quote * 2, quote)
+    return _UNICODE_ESCAPE.sub(_unescaped, between) if text[:2] in ("U&", "u&") else between
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code = int(escape["code"].lstrip("+"), 16) if escape["code"] else ord("\\")
+    return chr(code) if code <= sys.maxunicode else ""
 
 
 def _comment_end(opening: re.Match[str], rules: Lexis) -> int:

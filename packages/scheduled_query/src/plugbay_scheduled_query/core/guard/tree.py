@@ -39,6 +39,8 @@ _NAMES_FOR_PEOPLE = {
     "Command": "a command",
 }
 
+NAME_BYTES = 63  # of a name; PostgreSQL forgets the rest
+
 # Names that are PostgreSQL's own, so that no column is called so.
 _NEVER_A_COLUMN = re.compile(r"lo_.*|pg_.*|dblink.*|nextval|setval|setseed|txid_current|set_config")
 
@@ -176,35 +178,58 @@ def reject_dots(tokens: list[Token], functions: Functions) -> Rejection | None:
 
 def reject_dotted_columns(tree: SyntaxTree, plain: PlainText, functions: Functions) -> Rejection | None:
     """Refuses columns that are no columns: names of functions, behind a table or the alias of a function."""
-    sources = _function_sources(tree)
+    sources = _sources(tree, plain)
     for column in tree.all(exp.Column):
-        if not column.table or isinstance(column.this, exp.Star):
+        if not column.table or isinstance(column.this, exp.Star) or isinstance(column.parent, exp.Collate):
             continue
-        name = plain.original(column.this).lower()
-        harm = functions.danger(name)
-        if harm and _NEVER_A_COLUMN.fullmatch(name):
+        table, name = plain.original(column.args["table"]), plain.original(column.this)
+        harm = functions.danger(name.lower())
+        if harm and _NEVER_A_COLUMN.fullmatch(name.lower()):
             return dangerous(name, harm)
-        if column.name.lower() not in sources.get(column.table.lower(), {column.name.lower()}) | _OUTPUTS:
-            return _undeclared(plain.original(column.args["table"]), name)
+        known = [sources[folded] for folded in _folded(column.args["table"], plain) if folded in sources]
+        if not known:
+            return _unresolved(table, name)
+        if any(columns is not None and not columns & _folded(column.this, plain) for columns in known):
+            return _undeclared(table, name)
     return None
 
 
-def _function_sources(tree: SyntaxTree) -> dict[str, frozenset[str]]:
-    """The names under which functions stand in FROM, with the names of columns that each may have."""
-    sources: dict[str, frozenset[str]] = {}
-    for name, columns in _named_functions(tree):
-        sources[name] = sources.get(name, columns) & columns
+def _folded(node: exp.Expr, plain: PlainText) -> frozenset[str]:
+    """What a server can take a name for: in small letters when it is bare, and never longer than it keeps."""
+    name = plain.original(node.this if isinstance(node, exp.ColumnDef) else node)
+    forms = {name, "".join(letter.lower() if letter.isascii() else letter for letter in name)}
+    return frozenset(form.encode()[:NAME_BYTES].decode("utf-8", "ignore") for form in forms)
+
+
+def _sources(tree: SyntaxTree, plain: PlainText) -> dict[str, frozenset[str] | None]:
+    """The names of all that stands in FROM; of functions, with the names of columns that each may have."""
+    sources: dict[str, frozenset[str] | None] = {}
+    for name in _named_tables(tree, plain):
+        sources.setdefault(name, None)
+    for name, columns in _named_functions(tree, plain):
+        sources[name] = (sources.get(name) or columns) & columns
     return sources
 
 
-def _named_functions(tree: SyntaxTree) -> Iterator[tuple[str, frozenset[str]]]:
+def _named_tables(tree: SyntaxTree, plain: PlainText) -> Iterator[str]:
+    for alias in tree.all(exp.TableAlias):
+        if alias.this:
+            yield from _folded(alias.this, plain)
+    for table in tree.all(exp.Table):
+        if isinstance(table.this, exp.Identifier) and not table.alias:
+            yield from _folded(table.this, plain)
+
+
+def _named_functions(tree: SyntaxTree, plain: PlainText) -> Iterator[tuple[str, frozenset[str]]]:
     for source in tree.all(exp.Table, exp.Lateral, exp.Unnest, exp.TableFromRows):
         if isinstance(source, exp.Table | exp.Lateral) and not _is_function(source.this):
             continue
         alias = source.args.get("alias")
-        name = (alias.name if alias else _called_name(source)).lower()
-        columns = {column.name.lower() for column in alias.columns} if alias else set()
-        yield name, frozenset(columns | {name})
+        named = alias.this if alias else None
+        names = _folded(named, plain) if named else frozenset({_called_name(source).lower()})
+        columns = [name for column in (alias.columns if alias else ()) for name in _folded(column, plain)]
+        for name in names:
+            yield name, frozenset({*columns, *names, *_OUTPUTS})
 
 
 def _is_function(node: exp.Expr) -> bool:
@@ -216,7 +241,17 @@ def _is_function(node: exp.Expr) -> bool:
 
 def _called_name(source: exp.Expr) -> str:
     called = source.this
+    if isinstance(called, exp.Identifier):
+        return str(called.name)
     return called.name.removeprefix(CALL_PREFIX) if isinstance(called, exp.Anonymous) else type(called).key
+
+
+def _unresolved(table: str, name: str) -> Rejection:
+    reason = (
+        f"{table}.{name} names no table of this query, and could call a function; "
+        f"give what it means a name in FROM, AS {table} (a, b)."
+    )
+    return Rejection("function", reason, f"{table}.{name}")
 
 
 def _undeclared(table: str, name: str) -> Rejection:

@@ -89,7 +89,7 @@ obj_description pg_conf_load_time pg_get_constraintdef pg_get_expr pg_get_viewde
 pg_postmaster_start_time pg_size_pretty pg_table_is_visible pg_timezone_names pg_type_is_visible pg_typeof
 session_user shobj_description try txid_current typeof user uuid_extract_timestamp
 uuid_extract_version uuidv4 uuidv7 version icu_calendar_names duckdb_approx_database_count duckdb_columns
-duckdb_constraints duckdb_databases duckdb_dependencies duckdb_extensions duckdb_functions duckdb_indexes
+duckdb_constraints duckdb_dependencies duckdb_extensions duckdb_functions duckdb_indexes
 duckdb_keywords duckdb_memory duckdb_optimizers duckdb_schemas duckdb_sequences duckdb_settings
 duckdb_table_sample duckdb_tables duckdb_types duckdb_variables duckdb_views pragma_collations
 pragma_database_size pragma_metadata_info pragma_platform pragma_show pragma_storage_info
@@ -119,6 +119,7 @@ DANGEROUS = {
     "it shows secrets or the inside of the service": """
         getenv duckdb_secret* duckdb_log* duckdb_external_* duckdb_prepared_statements duckdb_temporary_files
     """,
+    "it tells where files of the server lie": "duckdb_databases pragma_database_list",
     "it is meant for the inside of the database": "test_* __* stats vector_type icu_sort_key",
 }
 

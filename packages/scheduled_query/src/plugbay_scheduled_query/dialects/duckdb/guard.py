@@ -2,7 +2,7 @@
 
 import re
 
-from plugbay_scheduled_query.core.guard import Rejection
+from plugbay_scheduled_query.core.guard import Rejection, Rules
 from plugbay_scheduled_query.core.guard.judging import Language
 from plugbay_scheduled_query.core.guard.lexis import (
     BACKSLASH_STRING,
@@ -16,6 +16,7 @@ from plugbay_scheduled_query.core.guard.lexis import (
     lexis,
     words,
 )
+from plugbay_scheduled_query.core.guard.parsing import PlainText, SyntaxTree
 from plugbay_scheduled_query.core.guard.statements import (
     Form,
     explain,
@@ -41,7 +42,7 @@ _LOOKING = frozenset({"DESCRIBE", "DESC", "SUMMARIZE", "SHOW"})
 _QUERY_BEGINNINGS = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "PIVOT", "UNPIVOT"})
 _SHOW_WORDS = (["TABLES"], ["ALL", "TABLES"], ["DATABASES"], ["SCHEMAS"], ["VARIABLES"])
 _TELLING_PRAGMAS = words("""
-    collations database_list database_size functions metadata_info platform show show_databases
+    collations database_size functions metadata_info platform show show_databases
     show_tables show_tables_expanded storage_info table_info user_agent version
 """)
 
@@ -51,6 +52,8 @@ _EXTENSIONS = words("""
     lance log nc ndjson orc parquet prqt shp sqlite sqlite3 tsv txt vortex xls xlsm xlsx xml yaml yml zip
     zst
 """)
+_TELLING_PLACES = words("duckdb_databases duckdb_settings pragma_database_list pg_settings")
+_PLACES = words("allowed_directories allowed_paths secret_directory")
 _PLAIN_NAME = re.compile(r"[\w $-]+")
 _FILE = "DuckDB reads a file or an address of the network by such a name"
 
@@ -127,12 +130,36 @@ def _with_looks_as_from(tokens: list[Token]) -> list[Token]:
 def _table_rule(parts: tuple[str, ...], is_call: bool) -> str | None:
     if is_call:  # this one takes the name of a table as text
         return "it reads any file that is named to it" if parts[-1] == "histogram" else None
+    if parts[-1] in _TELLING_PLACES:
+        return "it tells where files of the server lie"
     is_path = not all(_PLAIN_NAME.fullmatch(part) for part in parts)
     return _FILE if is_path or (len(parts) > 1 and parts[-1] in _EXTENSIONS) else None
+
+
+def _own_rule(tokens: list[Token], tree: SyntaxTree, plain: PlainText, rules: Rules) -> Rejection | None:
+    """Settings may be read, but for those that tell where files lie."""
+    for place, token in enumerate(tokens[:-1]):
+        name = token.value.lower() if token.is_name and tokens[place + 1].is_mark("(") else ""
+        if name == "duckdb_settings" and place and tokens[place - 1].is_mark("."):
+            return Rejection("function", "Write duckdb_settings without a schema before it.", token.value)
+        if name == "current_setting" and not _is_open_setting(tokens[place + 2 : place + 4]):
+            reason = "current_setting needs a name as a plain text, and none of a setting that tells a path."
+            return Rejection("function", reason, token.value)
+    return None
+
+
+def _is_open_setting(arguments: list[Token]) -> bool:
+    is_text = len(arguments) == 2 and arguments[0].kind is TokenKind.STRING and arguments[1].is_mark(")")
+    return (
+        is_text
+        and re.fullmatch(r"\w+", arguments[0].value.lower()) is not None
+        and (arguments[0].value.lower() not in _PLACES)
+    )
 
 
 LANGUAGE = Language(
     "duckdb", (_LEXIS,), FUNCTIONS, _recognise, _table_rule,
     query_words=frozenset({"FROM", "PIVOT", "UNPIVOT"}),
+    own_rule=_own_rule,
     rewrite=_rewrite,
 )  # fmt: skip

@@ -1,6 +1,8 @@
 """DuckDB: a file opened read-only for one statement; what Python's types would lose comes as text."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from plugbay_scheduled_query.dialects.contract import (
 )
 
 THREADS = 2
+PLACES = ("allowed_directories", "allowed_paths", "secret_directory")  # settings that tell where files lie
 _SETTINGS = {
     "allow_community_extensions": "false",
     "allow_persistent_secrets": "false",
@@ -46,6 +49,13 @@ _TABLES = """
     WHERE NOT internal ORDER BY schema_name, table_name, column_index LIMIT ?
 """
 
+# a statement cannot have the original: the guard refuses it with a schema before it
+_HIDE_PLACES = f"""
+    CREATE TEMP MACRO duckdb_settings() AS TABLE (
+        SELECT * FROM system.main.duckdb_settings() WHERE name NOT IN ({", ".join(f"'{n}'" for n in PLACES)})
+    )
+"""  # noqa: S608
+
 # infinite dates, nanoseconds, months in an interval: Python's types have none of these
 _TEXT_TYPES = ("date", "interval", "geometry", "time", "timestamp")
 
@@ -57,16 +67,33 @@ class DuckdbSession(Session):
     limits_address_space = False  # DuckDB reserves far more than it uses
 
     def __init__(self, params: Params) -> None:
-        path = Path(params.values["path"])
-        if not path.is_file():
-            raise SourceError(f"cannot open {path}: No such file or directory")
+        self._path = Path(params.values["path"])
+        if not self._path.is_file():
+            raise SourceError(f"cannot open {self._path.name}: No such file or directory")
         settings: dict[str, Any] = {**_SETTINGS, "memory_limit": f"{params.memory_bytes // 1_000_000}MB"}
-        self._connection = duckdb.connect(str(path), read_only=True, config=settings)
+        with self._without_path():
+            self._connection = duckdb.connect(str(self._path), read_only=True, config=settings)
+            self._connection.execute(_HIDE_PLACES)
 
     def begin(self, timeout_s: float) -> None:
         pass  # the watch thread keeps the time: DuckDB has no limit of its own
 
     def execute(self, sql: str) -> Rows:
+        with self._without_path():
+            return self._execute(sql)
+
+    @contextlib.contextmanager
+    def _without_path(self) -> Iterator[None]:
+        """Where a file lies is nobody's business who may only ask it."""
+        try:
+            yield
+        except duckdb.Error as error:
+            text = str(error)
+            for place in (str(self._path), os.path.realpath(self._path)):
+                text = text.replace(place, self._path.name)
+            raise (type(error)(text) if text != str(error) else error) from None
+
+    def _execute(self, sql: str) -> Rows:
         statements = self._connection.extract_statements(sql)
         if len(statements) != 1:
             raise SourceError("exactly one statement is allowed")

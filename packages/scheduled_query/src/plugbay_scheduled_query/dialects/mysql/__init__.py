@@ -10,11 +10,14 @@ if TYPE_CHECKING:
 
 _TLS_FILES = ("ssl_ca", "ssl_cert", "ssl_key", "ssl_key_password")
 URL_OPTIONS = {"unix_socket", *_TLS_FILES, "ssl_verify_cert", "ssl_verify_identity", "ssl_disabled"}
+SYSTEM_SCHEMA = "mysql"  # holds accounts and passwords
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
 def _params(url: "SourceUrl", own: "OwnStore") -> dict[str, Any]:
     given = server_params(url, "database", URL_OPTIONS)
+    if given.get("database", "").lower() == SYSTEM_SCHEMA:
+        del given["database"]  # where a table is named without its schema, the guard would not know it
     truths = {name: _TRUTH.get(given[name].lower(), given[name]) for name in URL_OPTIONS & given.keys()}
     return {"connect": {**given, **truths}}
 

@@ -1,6 +1,7 @@
 """MariaDB and MySQL for the guard, from their manuals on literals, comments, SELECT, EXPLAIN and SHOW."""
 
-from plugbay_scheduled_query.core.guard import Rejection
+from plugbay_scheduled_query.core.guard import Rejection, Rules
+from plugbay_scheduled_query.core.guard.calls import calls, is_listed, unknown
 from plugbay_scheduled_query.core.guard.judging import Language
 from plugbay_scheduled_query.core.guard.lexis import (
     BACKSLASH_STRING,
@@ -14,7 +15,7 @@ from plugbay_scheduled_query.core.guard.lexis import (
     lexis,
     words,
 )
-from plugbay_scheduled_query.core.guard.parsing import without_json_clauses
+from plugbay_scheduled_query.core.guard.parsing import PlainText, SyntaxTree, without_json_clauses
 from plugbay_scheduled_query.core.guard.statements import Form, explain, is_dotted_name, refused
 from plugbay_scheduled_query.dialects.mysql.functions import FUNCTIONS
 
@@ -39,6 +40,8 @@ _SHOWS = frozenset(
     for kind in line.split("|")
 )
 _LONGEST_SHOW = 3
+
+_OWN_SCHEMAS = words("sys mariadb_schema oracle_schema")  # whose functions are the server's
 
 # Of the system's own schema: no accounts, no keys of other servers, no code.
 _OPEN_SYSTEM_TABLES = words("""
@@ -141,6 +144,15 @@ def _table_rule(parts: tuple[str, ...], is_call: bool) -> str | None:
     return "the schema mysql holds accounts and passwords" if is_closed else None
 
 
+def _own_rule(tokens: list[Token], tree: SyntaxTree, plain: PlainText, rules: Rules) -> Rejection | None:
+    """A function behind the name of a schema is somebody's own, whatever it is called."""
+    for call in calls(tokens):
+        schema = call.full_name.rpartition(".")[0]
+        if schema and schema not in _OWN_SCHEMAS and not is_listed(call, rules.allowed_functions):
+            return unknown(call.full_name)
+    return None
+
+
 LANGUAGE = Language(
     "mysql",
     _READINGS,
@@ -150,5 +162,7 @@ LANGUAGE = Language(
     quote="`",
     doubtful='\\"',
     refused_texts=("/*!", "/*M!"),
+    reads_whole=True,
+    own_rule=_own_rule,
     rewrite=without_json_clauses,
 )

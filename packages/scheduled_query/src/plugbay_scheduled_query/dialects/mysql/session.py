@@ -27,6 +27,7 @@ from plugbay_scheduled_query.dialects.contract import (
     StaleSessionError,
     Table,
     group_columns,
+    hex_text,
     iso_text,
 )
 
@@ -242,7 +243,7 @@ def geometry_text(raw: bytes) -> str:
         srid = struct.unpack_from("<I", raw)[0]
         text = _GeometryReader(raw, _SRID_BYTES).geometry()
     except (struct.error, IndexError):
-        return raw.hex()
+        return hex_text(raw)
     return f"SRID={srid};{text}" if srid else text
 
 

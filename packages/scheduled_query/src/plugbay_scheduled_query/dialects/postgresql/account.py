@@ -38,6 +38,10 @@ _SERVER_ROLES_SQL = """
     WHERE rolname IN ('pg_write_server_files', 'pg_read_server_files', 'pg_execute_server_program',
       'pg_write_all_data', 'pg_signal_backend') AND pg_has_role(oid, 'MEMBER') ORDER BY 1
 """
+_SETTINGS_SQL = """
+    SELECT name FROM pg_settings
+    WHERE name IN ('primary_conninfo', 'ssl_passphrase_command') AND setting <> '' ORDER BY 1
+"""
 _SEQUENCES_SQL = """
     SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE CASE WHEN c.relkind = 'S' THEN has_sequence_privilege(c.oid, 'USAGE, UPDATE') END ORDER BY 1 LIMIT 3
@@ -65,6 +69,11 @@ def _may_be(connection: "psycopg.Connection[Any]", identity: str) -> bool:
         return True  # a server that does not say who it is: its tables decide
 
 
+def can_read_secret_settings(connection: "psycopg.Connection[Any]") -> bool:
+    """Whether the server shows this account settings in which a password can stand."""
+    return bool(_column(connection, _SETTINGS_SQL))
+
+
 def test_account(connection: "psycopg.Connection[Any]") -> Report:
     """The account's rights beyond reading, in plain words."""
     version = connection.info.server_version
@@ -80,6 +89,8 @@ def _warnings(connection: "psycopg.Connection[Any]") -> list[str]:
         "this account can write ({}): use a SELECT-only role": _WRITABLE_SQL,
         "this account can create objects in the schema {}: use a SELECT-only role": _CREATES_SQL,
         "this account is a member of {}: use a SELECT-only role": _SERVER_ROLES_SQL,
+        "this account can read {}, a setting that can hold a password:"
+        " use a role that is no member of pg_monitor or pg_read_all_settings": _SETTINGS_SQL,
         "this account can move the sequence {}: use a SELECT-only role": _SEQUENCES_SQL,
     }
     found = ((text, _column(connection, query)) for text, query in sentences.items())

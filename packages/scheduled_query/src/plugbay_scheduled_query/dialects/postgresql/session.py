@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import re
 import time
 from collections.abc import Iterator
 from functools import cache
@@ -28,13 +29,26 @@ from plugbay_scheduled_query.dialects.contract import (
     group_columns,
     iso_text,
 )
-from plugbay_scheduled_query.dialects.postgresql.account import TABLES_SQL, refuse_own_store, test_account
+from plugbay_scheduled_query.dialects.postgresql.account import (
+    TABLES_SQL,
+    can_read_secret_settings,
+    refuse_own_store,
+    test_account,
+)
+from plugbay_scheduled_query.dialects.postgresql.resolution import Resolution
 
 IDLE_GRACE_S = 5  # after the time limit: a runner that hangs in mid-result does not hold its transaction
 CLOCK_SLACK_S = 0.05  # between the server's clock and ours
 CHECK_CLIENT = "client_connection_check_interval"
 CHUNKED_ROWS_SINCE = 170000
 CHUNK_ROWS = 20  # few, because a chunk is held whole, however long its cells are
+
+SETTINGS_HIDDEN = (
+    "this account can read passwords among the settings of the server: ask for one by its name (SHOW x),"
+    " or use a role that is no member of pg_monitor or pg_read_all_settings"
+)
+_ALL_SETTINGS = re.compile(r"\bpg_settings\b|\bpg_show_all_settings\b", re.IGNORECASE)
+_SHOW_ALL = ["name", "setting", "description"]  # its columns
 
 _ALWAYS = {
     "application_name": "plugbay",
@@ -60,6 +74,8 @@ class PostgresqlSession(Session):
         self._connection = _connect(params)
         try:
             refuse_own_store(self._connection, params.values.get("store"))
+            self._hides_settings = can_read_secret_settings(self._connection)
+            self._resolution = Resolution(self._connection)
             self._settings = _settings(self._connection)
         except BaseException:
             self.close()
@@ -77,6 +93,7 @@ class PostgresqlSession(Session):
             raise StaleSessionError from None
 
     def execute(self, sql: str) -> Rows:
+        self._resolution.check(sql, self.allowed_functions)
         link = self._connection.pgconn
         link.send_prepare(b"", sql.encode())  # unlike execute(): the extended protocol, one statement
         self._step()
@@ -84,10 +101,11 @@ class PostgresqlSession(Session):
         form = self._step()
         if form.nfields == 0:  # known before it runs: COPY, DO, SET and all that acts instead of answering
             raise SourceError("the statement returns no rows")
+        if self._hides_settings and (_ALL_SETTINGS.search(sql) or _names(form) == _SHOW_ALL):
+            raise SourceError(SETTINGS_HIDDEN)
         results = self._results()
         first = next(results)
-        names = [(first.fname(i) or b"").decode("utf-8", "replace") for i in range(first.nfields)]
-        return Rows(names, _RowReader(self._connection, first, results).fetch)
+        return Rows(_names(first), _RowReader(self._connection, first, results).fetch)
 
     def _step(self) -> pq.abc.PGresult:
         link = self._connection.pgconn
@@ -173,6 +191,10 @@ class _RowReader:
         return self._transformer.load_rows(start, self._at, tuple)
 
 
+def _names(result: pq.abc.PGresult) -> list[str]:
+    return [(result.fname(i) or b"").decode("utf-8", "replace") for i in range(result.nfields)]
+
+
 def _named(error: psycopg.Error) -> Exception:
     # without a code it is not the server that speaks, but the library in this process
     return MemoryError() if error.sqlstate is None and "memory" in str(error) else error
@@ -196,7 +218,7 @@ class _Context:
 
 
 def _settings(connection: "psycopg.Connection[Any]") -> dict[str, str]:
-    settings = {"datestyle": "ISO", "extra_float_digits": "3"}
+    settings = {"datestyle": "ISO", "extra_float_digits": "3", **_search_path(connection)}
     if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
         register_lenient_text(connection.adapters)
         settings["client_encoding"] = "SQL_ASCII"  # text without a known encoding comes as it is
@@ -204,6 +226,13 @@ def _settings(connection: "psycopg.Connection[Any]") -> dict[str, str]:
         connection.execute(f"SET {CHECK_CLIENT} = 1000")
         settings[CHECK_CLIENT] = "1000"  # ms: a runner that is gone ends its query
     return settings
+
+
+def _search_path(connection: "psycopg.Connection[Any]") -> dict[str, str]:
+    """The server's own functions come first: they do unless a path names their schema in another place."""
+    [[path]] = connection.execute("SELECT pg_catalog.current_setting('search_path')").fetchall()
+    kept = [schema for part in path.split(",") if (schema := part.strip()).strip('"') != "pg_catalog"]
+    return {"search_path": ", ".join(kept) or "''"} if "pg_catalog" in path else {}
 
 
 @cache
