@@ -258,3 +258,15 @@ def test_a_namesake_of_a_harmless_function_is_not_called_on_mariadb_either(share
         cursor.execute("DROP FUNCTION upper")
     for sql in ("SELECT upper('x')", "SELECT sys.format_bytes(5)", "SELECT sys.version_major()"):
         assert check(sql, "mysql") == Allowed()
+
+
+def test_the_servers_own_functions_come_first_whatever_the_path_says(
+    server: "psycopg.Connection[Any]", shared_postgres_url: str
+):
+    server.execute(f"ALTER DATABASE {server.info.dbname} SET search_path = tools, pg_catalog, public")
+    fresh = Executor(1)
+    try:
+        assert Asker(fresh).value(target(shared_postgres_url), "SHOW search_path") == "tools, public"
+    finally:
+        fresh.close()
+        server.execute(f"ALTER DATABASE {server.info.dbname} RESET search_path")
