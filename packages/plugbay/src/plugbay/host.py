@@ -32,12 +32,14 @@ from plugbay.clock import Clock, SystemClock
 from plugbay.errors import PlugbayError
 from plugbay.events import EventBus
 from plugbay.health import HealthRegistry
+from plugbay.logs import goes_to_journal
 from plugbay.menu import MenuManager
 from plugbay.metrics import MetricsRegistry
 from plugbay.plugins import PluginRecords
 from plugbay.plugins.manager import ModuleManager
 from plugbay.plugins.routes import Contribution, RouteTable
 from plugbay.plugins.service import OtherProcesses
+from plugbay.private_files import make_private_dir, write_private_file
 from plugbay.secrets import Secrets, check_keys, encryption_keys, session_secret
 from plugbay.server import STOP_GRACE_S, Restarter
 from plugbay.settings import HostConfig, load_config
@@ -47,6 +49,7 @@ from plugbay.web.flash_messages import FlashMiddleware, take_flashes
 from plugbay.web.pages import StaticFiles, Templates, static_router
 
 HERE = Path(__file__).parent
+FIRST_PASSWORD = "first-admin-password"  # noqa: S105 - a file's name
 CLEAR_UP_S = 15.0  # beyond the grace: to cancel what did not finish in it, and to let go
 
 home_router = APIRouter(include_in_schema=False)
@@ -254,10 +257,17 @@ class Plugbay:
     def _make_first_admin(self) -> None:
         password = ensure_first_admin(self.store, _plain(self.config.admin_password) or None)
         if password:
-            sys.stdout.write(
-                f"\n  The user admin was made with the password {password} (shown only this once)\n\n"
-            )
+            sys.stdout.write(f"\n  The user admin was made with the password {self._told(password)}\n\n")
             sys.stdout.flush()
+
+    def _told(self, password: str) -> str:
+        """The password itself, or where it stands when what we print is kept for others to read."""
+        if not goes_to_journal():
+            return f"{password} (shown only this once)"
+        path = self.data_dir / FIRST_PASSWORD
+        make_private_dir(self.data_dir)
+        write_private_file(path, f"{password}\n".encode())
+        return f"in {path} (delete the file when you have read it)"
 
 
 @home_router.get("/")
