@@ -111,7 +111,7 @@ LAYERS_OF_THE_HOST = [
     {"errors", "logs", "clock", "private_files"},
     {"events", "settings", "store", "web"},
     {"menu", "metrics", "health", "secrets"},
-    {"base_module", "server"},
+    {"base_module", "server", "http_head"},
     {"auth"},
     {"plugins"},
     {"admin"},

@@ -7,7 +7,8 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from importlib.util import find_spec
+from typing import Any, Protocol
 
 from fastapi import FastAPI
 
@@ -133,6 +134,14 @@ def trusted_proxies(environment: Mapping[str, str]) -> str:
     return named
 
 
+def _protocol() -> Any:
+    if find_spec("httptools") is None:
+        return "h11"  # which has much the same limit of its own
+    from plugbay.http_head import BoundedHead
+
+    return BoundedHead
+
+
 def run(app: FastAPI, sock: socket.socket, root_path: str = "", proxies: str = "") -> None:
     """Serves until told to stop; after a requested restart, replaces the process."""
     import uvicorn  # an application that is served by another server does without
@@ -140,6 +149,7 @@ def run(app: FastAPI, sock: socket.socket, root_path: str = "", proxies: str = "
     host: Served = app.state.plugbay
     config = uvicorn.Config(
         app,
+        http=_protocol(),
         root_path=root_path,
         log_config=None,
         access_log=False,
