@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 
-from plugbay.auth.roles import USER, claim, state_of
+from plugbay.auth.roles import LOGIN_NEEDED, USER, claim, state_of
 from plugbay.errors import StoreError
 from plugbay.host import Plugbay
 from plugbay.logs import get_logger
@@ -98,7 +98,7 @@ def _error_page(
 ) -> Response:
     host: Plugbay = request.app.state.plugbay
     claim(request.scope)
-    has_own_words = status == 401 or detail == HTTPStatus(status).phrase
+    has_own_words = detail in (LOGIN_NEEDED, HTTPStatus(status).phrase)
     told = "" if has_own_words else detail
     context = {"status_code": status, "message": told, "login_url": login_url_back(request)}
     response = host.templates.response(request, "plugbay/error.html.j2", context, status)

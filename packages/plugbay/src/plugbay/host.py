@@ -25,6 +25,7 @@ from plugbay.auth import (
     behind_login,
     ensure_first_admin,
     open_to_all,
+    scrapes,
     user_of,
 )
 from plugbay.base_module import BaseModule
@@ -175,13 +176,14 @@ class Plugbay:
 
     def _host_routes(self) -> list[Contribution]:
         public = [health.router, static_router]
-        private = [(metrics.router, ""), (home_router, "")]
+        private = [(home_router, "")]
         private += auth_routers(self.auth, self.config, self.menu)
         if self.config.admin_enabled:
             add_menu_entries(self.menu, self.admin.base)
             private += [(room.router, self.admin.base) for room in (plugin_pages, settings_form, menu_pages)]
         return [
             *(self._contribution("plugbay", router, "", open_to_all) for router in public),
+            self.guarded("plugbay", metrics.router, "", scrapes),
             *(self.guarded("plugbay", router, prefix) for router, prefix in private),
         ]
 

@@ -94,13 +94,21 @@ def token() -> None:
 @token.command("create")
 @click.option("--user", "user_name", required=True, help="Whose rights the token has.")
 @click.option("--name", "label", required=True, help="What it is for; shown in the list of tokens.")
+@click.option(
+    "--scope",
+    type=click.Choice(["metrics", "read", "run", "all"]),
+    default="all",
+    show_default=True,
+    help="metrics: /metrics alone; read: as a viewer; run: also Run Now and cancel; all: as the user.",
+)
+@click.option("--days", type=click.IntRange(1, 3650), help="When it ends; without it, never.")
 @data_dir_option
-def token_create(user_name: str, label: str, data_dir: Path | None) -> None:
+def token_create(user_name: str, label: str, scope: str, days: int | None, data_dir: Path | None) -> None:
     """Make an API token and print it, alone, on standard output; it is shown only this once."""
     from plugbay import auth
 
     with opened_store(data_dir) as store:
-        click.echo(auth.create_token(store, user_name, label))
+        click.echo(auth.create_token(store, user_name, label, scope, days))
 
 
 def _read_password() -> str:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from anyio import from_thread
-from fastapi import APIRouter, HTTPException
+from fastapi import APIRouter, Depends, HTTPException
 from fastapi.responses import Response
-from plugbay import CurrentUser, FlashMessage
+from plugbay import CurrentUser, FlashMessage, runs
 from plugbay.web import plain_integer
 
 from plugbay_scheduled_query.core.draft import Refused
@@ -64,7 +64,7 @@ def row(site: CurrentSite, query_id: str) -> Response:
     return _row_page(site, query)
 
 
-@router.post("/run/{query_id}")
+@router.post("/run/{query_id}", dependencies=[Depends(runs)])
 def run(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
     """Run Now."""
     query = site.query(query_id)
@@ -74,7 +74,7 @@ def run(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
     return _done(site, query_id, _run_message(query.name, ran.execution))
 
 
-@router.post("/cancel/{query_id}")
+@router.post("/cancel/{query_id}", dependencies=[Depends(runs)])
 def cancel(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
     """Stops the run of a query, if there is one."""
     query = site.query(query_id)
