@@ -35,7 +35,7 @@ def create_app(
     settings = load_config(config)
     settings.samples = settings.samples is not False
     title = settings.app_name or "Plugbay"
-    app = FastAPI(title=title, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(title=title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     host = Plugbay(app, app_root_dir, config=settings)
     host.add_routes("plugbay", documentation)
     host.docs_url = "/docs"
