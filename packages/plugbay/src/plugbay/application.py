@@ -10,7 +10,9 @@ from fastapi.exception_handlers import http_exception_handler
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import Match
 
+from plugbay.auth.guard import broken_json
 from plugbay.auth.roles import LOGIN_NEEDED, USER, claim, state_of
 from plugbay.errors import StoreError
 from plugbay.host import Plugbay
@@ -21,6 +23,7 @@ from plugbay.web.pages import Templates
 from plugbay.web.requests import is_machine_path, login_url_back, root_path
 
 GZIP_FROM = 1024  # bytes: below that the header costs more than the compression saves
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 GZIP_LEVEL = 5  # nearly as small as 9 at a third of the time
 
 log = get_logger(__name__)
@@ -61,6 +64,10 @@ def docs(request: Request, templates: Annotated[Templates, from_host("templates"
 async def on_http_error(request: Request, error: Exception) -> Response:
     """People get a page, programs get JSON; neither gets a traceback."""
     assert isinstance(error, HTTPException)
+    if isinstance(error.__cause__, UnicodeDecodeError):  # FastAPI has a 400 of its own for this one
+        error = broken_json()
+    if error.status_code == 405:
+        error.headers = {**(error.headers or {}), "Allow": ", ".join(_allowed_methods(request))}
     if error.status_code < 400 or not wants_page(request):
         claim(request.scope)
         return await http_exception_handler(request, error)
@@ -86,6 +93,17 @@ async def on_failure(request: Request, error: Exception) -> Response:
     if wants_page(request):
         return _error_page(request, 500, text)
     return JSONResponse({"detail": text}, status_code=500)
+
+
+def _allowed_methods(request: Request) -> list[str]:
+    """All that this path takes: each route knows only its own methods, and the first of them has spoken."""
+    asked = {name: request.scope[name] for name in ("type", "path", "root_path", "headers")}
+
+    def is_taken(method: str) -> bool:
+        scope = {**asked, "method": method}
+        return any(route.matches(scope)[0] is Match.FULL for route in request.app.router.routes)
+
+    return [method for method in METHODS if is_taken(method)]
 
 
 def wants_page(request: Request) -> bool:

@@ -328,5 +328,10 @@ async def refuse_broken_json(request: Request) -> None:
     try:
         json.dumps(await request.json(), ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
-        problem = {"type": "json_invalid", "loc": ["body"], "msg": "Not valid JSON text", "input": {}}
-        raise HTTPException(422, [problem]) from None
+        raise broken_json() from None
+
+
+def broken_json() -> HTTPException:
+    """In the form of FastAPI's own answer to JSON that cannot be read."""
+    problem = {"type": "json_invalid", "loc": ["body"], "msg": "Not valid JSON text", "input": {}}
+    return HTTPException(422, [problem])
