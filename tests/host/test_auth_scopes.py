@@ -1,10 +1,12 @@
 """What a token of each scope may do, and how it ends."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from click.testing import CliRunner
 from fakes import FakeClock
 from fastapi import APIRouter, Depends
 from fastapi.routing import iter_route_contexts
@@ -12,6 +14,7 @@ from plugbay import Plugbay, open_to_viewers, require_role, runs
 from plugbay.auth import add_user, create_token
 from plugbay.auth.local import LocalAuthManager
 from plugbay.auth.roles import ROLES, SCOPES
+from plugbay.cli.commands import token_create
 from plugbay.errors import DaysRefused, UnknownScope
 from plugbay.store import Store, open_store
 from plugbay.store.tables import api_tokens
@@ -173,6 +176,21 @@ def test_tokens_from_before_may_do_what_they_could(store: Store, tmp_path: Any) 
     again.close()
     assert user
     assert (user.role, user.scope) == ("editor", "all")
+
+
+def test_the_command_line_takes_scope_and_days(host: Plugbay, tmp_path: Path) -> None:
+    def made(*options: str) -> int:
+        given = ["--user", "editor", "--name", "x", "--data-dir", str(tmp_path / "data"), *options]
+        return CliRunner().invoke(token_create, given).exit_code
+
+    assert made("--scope", "run", "--days", "7") == made() == 0
+    assert made("--scope", "write") == made("--days", "0") == made("--days", "3651") == 2
+    with host.store.connect() as connection:
+        rows = connection.execute(sa.select(api_tokens).order_by(api_tokens.c.id)).all()
+    assert [(row.scope, row.expires_at and (row.expires_at - row.created_at).days) for row in rows] == [
+        ("run", 7),
+        ("all", None),
+    ]
 
 
 class TestThePages:
