@@ -10,10 +10,10 @@ import uvicorn
 
 
 @contextlib.contextmanager
-def served(app: Any) -> Iterator[str]:
+def served(app: Any, **options: Any) -> Iterator[str]:
     """The address of the application, served by a thread of this process until the block ends."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1, **options))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:

@@ -113,7 +113,7 @@ LAYERS: dict[str, tuple[str, list[set[str]]]] = {
     "plugbay": (
         "## The host",
         [
-            {"errors", "logs", "clock"},
+            {"errors", "logs", "clock", "http_head"},
             {"private_files"},
             {"events", "settings", "store", "web"},
             {"menu", "metrics", "health", "secrets"},

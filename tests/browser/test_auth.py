@@ -82,7 +82,7 @@ def test_after_logging_out_the_old_cookie_is_dead(visitor: Callable[..., Page], 
 def test_a_token_is_made_copied_used_and_revoked(visitor: Callable[..., Page]) -> None:
     page = visitor("/account", "Ada Moreau", permissions=["clipboard-read", "clipboard-write"])
     watch = Watch(page)
-    page.get_by_label("Name of the new token").fill("Nightly export")
+    page.get_by_label("What is it for?").fill("Nightly export")
     page.get_by_role("button", name="New token").click()
     token = page.get_by_label("The new token", exact=True).input_value()
     page.get_by_role("button", name="Copy").click()
@@ -110,7 +110,7 @@ def test_times_are_those_of_the_visitor(visitor: Callable[..., Page]) -> None:
 def test_an_admin_adds_a_user_who_then_changes_the_password(visitor: Callable[..., Page]) -> None:
     admin = visitor("/admin/users", "admin")
     admin.get_by_label("Name", exact=True).fill("eve")
-    admin.get_by_label("Password").fill(PASSWORD)
+    admin.get_by_label("Password", exact=True).fill(PASSWORD)
     admin.get_by_label("Role").select_option("viewer")
     admin.get_by_role("button", name="Add user").click()
     expect(admin.get_by_text("The user eve is added as viewer.")).to_be_visible()

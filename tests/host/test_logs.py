@@ -2,7 +2,7 @@ import logging
 
 import pytest
 from plugbay import get_logger
-from plugbay.logs import format_event
+from plugbay.logs import format_event, start_logging
 
 
 def test_a_plain_value_is_written_as_it_is():
@@ -47,3 +47,22 @@ def test_an_exception_brings_its_traceback(caplog: pytest.LogCaptureFixture):
     [record] = [record for record in caplog.records if record.name == "loud"]
     assert record.getMessage() == "failed step=3"
     assert "ValueError: broken" in caplog.text
+
+
+def test_to_debug_is_to_hear_of_ourselves_and_never_of_what_libraries_send(capfd: pytest.CaptureFixture[str]):
+    """With `--log-level debug`, HTTP libraries wrote every address that they asked, tokens and all."""
+    root = logging.getLogger()
+    before, root.handlers = (root.level, root.handlers), []
+    try:
+        start_logging("debug")
+        for library in ("urllib3.connectionpool", "apprise", "httpx", "sqlalchemy.engine", "anything"):
+            logging.getLogger(library).debug("POST /hook/T0KEN")
+            logging.getLogger(library).warning("heard")
+        get_logger("a_plugin.of.somebody").debug("thought", of="something")
+    finally:
+        root.setLevel(before[0])
+        root.handlers = before[1]
+    said = capfd.readouterr().err
+    assert "T0KEN" not in said
+    assert said.count("heard") == 5
+    assert "a_plugin.of.somebody thought of=something" in said

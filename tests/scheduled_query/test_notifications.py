@@ -125,6 +125,47 @@ def test_a_channel_that_breaks_stops_no_other_message(ended, monkeypatch):
     assert told.failed == 2
 
 
+SECRETS = ("T0KEN-one", "T0KEN-two", "hunter2", "someone", "s3cret")
+
+
+@pytest.mark.parametrize("status", [200, 404])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "json://{}/T0KEN-one/T0KEN-two",
+        "json://someone:hunter2@{}/T0KEN-one",
+        "xml://{}/T0KEN-one",
+        "form://{}/x/T0KEN-one?+X-Key=s3cret",
+        "form://{}/x/T0KEN%2Done",
+        "apprise://{}/T0KEN-one",
+        "jsons://{}/T0KEN-one",  # nobody speaks TLS there: the error has the address in it
+    ],
+)
+def test_no_level_of_the_log_shows_what_opens_a_channel(channel, ended, caplog, url, status):
+    """At `debug` urllib3 wrote the path of each request: of a webhook that is all that opens it."""
+    channel.status = status
+    address = f"127.0.0.1:{channel.server_port}"
+    told = Notifications(lambda: settings_of(url.format(address)), lambda: None)
+    with caplog.at_level(logging.DEBUG):
+        told.announce(*ended())
+        told.send_waiting()
+        logging.getLogger("urllib3.connectionpool").debug("afterwards it speaks again")
+    assert told.sent + told.failed == 1
+    assert not [secret for secret in SECRETS if secret in caplog.text]
+    assert "afterwards it speaks again" in caplog.text
+
+
+def test_others_keep_their_lines_while_a_message_is_sent(caplog):
+    logging.getLogger("of_an_application")  # it has been there before
+    with caplog.at_level(logging.DEBUG), notifications._unspoken(["json://host/T0KEN-one"]):
+        logging.getLogger("of_an_application").debug("somebody else's")
+        logging.getLogger("of_an_application").error("asked for /T0KEN-one")
+        logging.getLogger("urllib3").debug("the sender's own")
+        logging.getLogger("urllib3").warning("Retrying: /T0KEN%2Done")
+        logging.getLogger("urllib3").warning("the channel is gone")
+    assert [record.getMessage() for record in caplog.records] == ["somebody else's", "the channel is gone"]
+
+
 def test_a_slow_channel_fills_no_memory(ended, monkeypatch, caplog):
     monkeypatch.setattr(notifications, "MOST_WAITING", 2)
     told = Notifications(lambda: settings_of("json://127.0.0.1:9/"), lambda: None)

@@ -80,7 +80,8 @@ class TestPassword:
             ({"password": "short", "again": "short"}, "8 to 1024 characters"),
             ({"password": "x" * 1025, "again": "x" * 1025}, "8 to 1024 characters"),
             ({"again": "something else"}, "The two are not the same."),
-            ({"current": ""}, "This is not your present password."),
+            ({"current": ""}, "Your own password is needed for this."),
+            ({"current": "wrong"}, "This is not your present password."),
         ],
     )
     def test_what_is_wrong_is_said_at_its_field(
@@ -171,7 +172,7 @@ class TestOnlyInTheBrowser:
         headers = {"Authorization": f"Bearer {create_token(host.store, 'ada', 'x')}"}
         response = Visitor(host.app).post(path, data={"name": "y"}, headers=headers)
         assert response.status_code == 403
-        assert "after a login in the browser" in response.json()["detail"]
+        assert "needs a login in the browser" in response.json()["detail"]
 
     @pytest.mark.parametrize("path", PATHS)
     def test_neither_can_basic_nor_a_form_without_its_token(

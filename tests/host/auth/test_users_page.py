@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from plugbay import Plugbay
 from plugbay.auth import add_user, create_token
 from plugbay.auth.accounts import Account
 from plugbay.auth.local import LocalAuthManager
+from plugbay.auth.pages import users_router
 from visitor import Visitor
 
 PASSWORD, NEW = "correct horse", "another horse"
@@ -150,7 +152,8 @@ class TestAdd:
 class TestRole:
     def test_counts_from_the_next_request_on(self, host: Plugbay, ann: Visitor, ada: Visitor) -> None:
         assert ada.get("/admin/users").status_code == 403
-        assert ann.submit(path_of(host, "ada", "/role"), role="admin").status_code == 303
+        given = {"role": "admin", "current_password": PASSWORD}
+        assert ann.submit(path_of(host, "ada", "/role"), **given).status_code == 303
         assert ada.get("/admin/users").status_code == 200
         assert ann.submit(path_of(host, "ada", "/role"), role="viewer").status_code == 303
         assert ada.get("/admin/users").status_code == 403
@@ -211,3 +214,81 @@ class TestRemove:
     def test_the_page_asks_first(self, host: Plugbay, ann: Visitor) -> None:
         page = ann.get(path_of(host, "ada")).text
         assert re.search(r"<details>.*Yes, remove ada.*</details>", page, re.DOTALL)
+
+
+class TestGivingAccess:
+    """A token of an admin that leaked made itself an admin of its own, who outlived the token."""
+
+    WAYS = (
+        ("", {"name": "eve", "password": PASSWORD, "role": "viewer"}),
+        ("", {"name": "eve", "password": PASSWORD, "role": "admin", "current_password": PASSWORD}),
+        ("/2/role", {"role": "viewer"}),
+        ("/2/role", {"role": "admin", "current_password": PASSWORD}),
+        ("/2/password", {"password": NEW}),
+        ("/1/password", {"password": NEW, "current_password": PASSWORD}),
+    )
+
+    @pytest.mark.parametrize("known_by", ["token", "basic", "token as password"])
+    @pytest.mark.parametrize(("path", "fields"), WAYS)
+    def test_needs_a_login_in_the_browser(
+        self, host: Plugbay, path: str, fields: dict[str, str], known_by: str
+    ) -> None:
+        before = account(host, "ann"), account(host, "ada")
+        token = create_token(host.store, "ann", "leaked")
+        shown: dict[str, Any] = {
+            "token": {"headers": {"Authorization": f"Bearer {token}"}},
+            "basic": {"auth": ("ann", PASSWORD)},
+            "token as password": {"auth": ("ann", token)},
+        }[known_by]
+        answer = Visitor(host.app).post(f"/admin/users{path}", data=fields, **shown)
+        assert answer.status_code == 403
+        assert "needs a login in the browser" in answer.json()["detail"]
+        assert (account(host, "ann"), account(host, "ada")) == before
+        assert account(host, "eve") is None
+
+    def test_every_route_that_changes_users_is_either_among_them_or_takes_away(self, host: Plugbay) -> None:
+        routes = {route.path for route in users_router.routes if "POST" in getattr(route, "methods", ())}
+        takes_away = {"/{user_id}/revoke-tokens", "/{user_id}/remove"}
+        assert routes - takes_away == {re.sub(r"/\d", "/{user_id}", path) for path, _ in self.WAYS}
+
+    WIDER = (
+        ("", {"name": "eve", "password": PASSWORD, "role": "admin"}),
+        ("/2/role", {"role": "admin"}),
+        ("/1/password", {"password": NEW}),
+    )
+
+    @pytest.mark.parametrize("given", [{}, {"current_password": ""}, {"current_password": "wrong"}])
+    @pytest.mark.parametrize(("path", "fields"), WIDER)
+    def test_admin_rights_need_the_own_password_once_more(
+        self, host: Plugbay, ann: Visitor, path: str, fields: dict[str, str], given: dict[str, str]
+    ) -> None:
+        """An unlocked screen is enough for all else; not for an admin who stays."""
+        before = account(host, "ann"), account(host, "ada")
+        answer = ann.submit(f"/admin/users{path}", "/admin/users", **fields, **given)
+        assert answer.status_code == 422
+        assert ("not your present password" if given.get("current_password") else "is needed") in answer.text
+        assert (account(host, "ann"), account(host, "ada")) == before
+        assert account(host, "eve") is None
+
+    @pytest.mark.parametrize(("path", "fields"), WIDER)
+    def test_with_it_they_are_given(
+        self, host: Plugbay, ann: Visitor, path: str, fields: dict[str, str]
+    ) -> None:
+        given = {**fields, "current_password": PASSWORD}
+        assert ann.submit(f"/admin/users{path}", "/admin/users", **given).status_code == 303
+
+    def test_guessing_it_is_limited_as_a_login_is(self, host: Plugbay, ann: Visitor) -> None:
+        given = {"role": "admin", "current_password": "wrong"}
+        statuses = [ann.submit("/admin/users/2/role", **given).status_code for _ in range(6)]
+        assert statuses == [422] * 5 + [429]
+
+    def test_an_admin_who_stays_one_needs_nothing(self, host: Plugbay, ann: Visitor) -> None:
+        assert ann.submit("/admin/users/1/role", role="admin").status_code == 303
+
+    def test_the_pages_ask_for_it_where_it_is_needed(self, host: Plugbay, ann: Visitor) -> None:
+        def fields(path: str) -> list[str]:
+            return re.findall(r'<input[^>]*name="current_password"[^>]*>', ann.get(path).text)
+
+        assert [" required" in found for found in fields("/admin/users")] == [False]
+        assert [" required" in found for found in fields("/admin/users/2")] == [False]
+        assert [" required" in found for found in fields("/admin/users/1")] == [True]

@@ -61,7 +61,7 @@ def test_each_module_has_its_own_versions(store: Store, scripts: Path, tmp_path:
         write_step(tmp_path / "zoo", "0001", None, 'op.create_table("cages", sa.Column("id", sa.Integer))'),
     )
     assert {"beds", "cages", "alembic_version_garden", "alembic_version_zoo"} < tables(store)
-    assert rows(store, "SELECT version_num FROM alembic_version_plugbay") == [("0001",)]
+    assert rows(store, "SELECT version_num FROM alembic_version_plugbay") == [("0002",)]
 
 
 def test_later_steps_are_run_when_they_come(store: Store, scripts: Path) -> None:

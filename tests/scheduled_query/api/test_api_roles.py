@@ -1,6 +1,7 @@
 """Who may do what: viewers look, editors change and run, admins keep the data sources."""
 
 import pytest
+from plugbay.auth import create_token
 
 SEEING = [
     ("GET", "/api/scheduled-queries"),
@@ -91,3 +92,27 @@ def test_a_page_of_ours_needs_the_csrf_token(service, places):
     visitor.post("/login", data={"username": "editor", "password": "correct horse battery staple"})
     assert visitor.get(f"/api/scheduled-queries/{places['query']}").status_code == 200
     assert visitor.post(f"/api/run-now/{places['query']}").status_code == 403
+
+
+RUNNING = [("GET", "/api/run-now/{query}"), ("POST", "/api/run-now/{query}"), ("POST", "/api/cancel/{query}")]
+RUNNING_PAGES = [
+    ("POST", "/scheduled_query/run/{query}"),
+    ("POST", "/scheduled_query/cancel/{query}"),
+]
+
+
+@pytest.mark.parametrize("role", ["viewer", "editor", "admin"])
+@pytest.mark.parametrize("scope", ["metrics", "read", "run"])
+def test_a_narrow_token_runs_at_most(service, places, scope, role):
+    program = service.client(create_token(service.host.store, role, scope, scope))
+
+    def statuses(routes):
+        return {
+            program.request(method, path.format(**places), json={} if method != "GET" else None).status_code
+            for method, path in routes
+        }
+
+    may_run = scope == "run" and role != "viewer"
+    assert (403 in statuses(RUNNING + RUNNING_PAGES)) is not may_run
+    assert statuses([route for route in CHANGING + KEEPING if route not in RUNNING]) == {403}
+    assert statuses(SEEING) == ({403} if scope == "metrics" else {200})

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         open_to_viewers,
         refuse_cross_site_get,
         require_role,
+        runs,
     )
     from plugbay.base_module import BaseModule, Host
     from plugbay.cli.options import data_dir_option, opened_host
@@ -60,6 +61,7 @@ __all__ = [
     "opened_host",
     "refuse_cross_site_get",
     "require_role",
+    "runs",
 ]
 
 _ROOMS = {
@@ -71,6 +73,7 @@ _ROOMS = {
         "open_to_viewers",
         "refuse_cross_site_get",
         "require_role",
+        "runs",
     ],
     "base_module": ["BaseModule", "Host"],
     "cli.options": ["data_dir_option", "opened_host"],

@@ -10,8 +10,10 @@ from fastapi.exception_handlers import http_exception_handler
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import Match
 
-from plugbay.auth.roles import USER, claim, state_of
+from plugbay.auth.guard import broken_json
+from plugbay.auth.roles import LOGIN_NEEDED, USER, claim, state_of
 from plugbay.errors import StoreError
 from plugbay.host import Plugbay
 from plugbay.logs import get_logger
@@ -21,6 +23,7 @@ from plugbay.web.pages import Templates
 from plugbay.web.requests import is_machine_path, login_url_back, root_path
 
 GZIP_FROM = 1024  # bytes: below that the header costs more than the compression saves
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 GZIP_LEVEL = 5  # nearly as small as 9 at a third of the time
 
 log = get_logger(__name__)
@@ -35,7 +38,7 @@ def create_app(
     settings = load_config(config)
     settings.samples = settings.samples is not False
     title = settings.app_name or "Plugbay"
-    app = FastAPI(title=title, docs_url=None, redoc_url=None, openapi_url=None)
+    app = FastAPI(title=title, docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     host = Plugbay(app, app_root_dir, config=settings)
     host.add_routes("plugbay", documentation)
     host.docs_url = "/docs"
@@ -61,6 +64,10 @@ def docs(request: Request, templates: Annotated[Templates, from_host("templates"
 async def on_http_error(request: Request, error: Exception) -> Response:
     """People get a page, programs get JSON; neither gets a traceback."""
     assert isinstance(error, HTTPException)
+    if isinstance(error.__cause__, UnicodeDecodeError):  # FastAPI has a 400 of its own for this one
+        error = broken_json()
+    if error.status_code == 405:
+        error.headers = {**(error.headers or {}), "Allow": ", ".join(_allowed_methods(request))}
     if error.status_code < 400 or not wants_page(request):
         claim(request.scope)
         return await http_exception_handler(request, error)
@@ -88,6 +95,17 @@ async def on_failure(request: Request, error: Exception) -> Response:
     return JSONResponse({"detail": text}, status_code=500)
 
 
+def _allowed_methods(request: Request) -> list[str]:
+    """All that this path takes: each route knows only its own methods, and the first of them has spoken."""
+    asked = {name: request.scope[name] for name in ("type", "path", "root_path", "headers")}
+
+    def is_taken(method: str) -> bool:
+        scope = {**asked, "method": method}
+        return any(route.matches(scope)[0] is Match.FULL for route in request.app.router.routes)
+
+    return [method for method in METHODS if is_taken(method)]
+
+
 def wants_page(request: Request) -> bool:
     """Whether a person is looking: a browser, outside the paths that are for machines."""
     return not is_machine_path(request.scope) and "text/html" in request.headers.get("accept", "")
@@ -98,7 +116,7 @@ def _error_page(
 ) -> Response:
     host: Plugbay = host_of(request)
     claim(request.scope)
-    has_own_words = status == 401 or detail == HTTPStatus(status).phrase
+    has_own_words = detail in (LOGIN_NEEDED, HTTPStatus(status).phrase)
     told = "" if has_own_words else detail
     context = {"status_code": status, "message": told, "login_url": login_url_back(request)}
     response = host.templates.response(request, "plugbay/error.html.j2", context, status)

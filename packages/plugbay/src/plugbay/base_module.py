@@ -46,7 +46,8 @@ class BaseModule:
     extra_css_files: ClassVar[list[str]] = []
     """Style sheets for every page, likewise."""
     module_router: APIRouter | None = None
-    """The pages and endpoints, mounted behind the host's login."""
+    """The pages and endpoints, mounted behind the host's login; `require_role`, `runs`, `open_to_viewers` and
+    `open_to_all` on a route say who may use it."""
     module_mount_url: str | None = None
     """Where they stand: None is `/<name>`, the empty string is the root."""
     module_path: Path | None = None

@@ -144,6 +144,18 @@ class TooManyTokens(AccountError):
     """A user has at most {most} tokens: revoke one first."""
 
 
+class UnknownScope(AccountError):
+    """The scope of a token must be metrics, read, run or all; not {scope!r}."""
+
+
+class DaysRefused(AccountError):
+    """A token ends after 1 to {most} days, or not by itself."""
+
+
+class TokenExpired(AccountError):
+    """This API token ended on {end:%Y-%m-%d at %H:%M} UTC. Make a new one."""
+
+
 class TooManyAttempts(PlugbayError):
     """Too many attempts. Try again in {retry_after} seconds."""
 

@@ -25,6 +25,7 @@ from plugbay.auth import (
     behind_login,
     ensure_first_admin,
     open_to_all,
+    scrapes,
     user_of,
 )
 from plugbay.base_module import BaseModule
@@ -32,12 +33,14 @@ from plugbay.clock import Clock, SystemClock
 from plugbay.errors import PlugbayError
 from plugbay.events import EventBus
 from plugbay.health import HealthRegistry
+from plugbay.logs import goes_to_journal
 from plugbay.menu import MenuManager
 from plugbay.metrics import MetricsRegistry
 from plugbay.plugins import PluginRecords
 from plugbay.plugins.manager import ModuleManager
 from plugbay.plugins.routes import Contribution, RouteTable
 from plugbay.plugins.service import StoreFollower
+from plugbay.private_files import make_private_dir, write_private_file
 from plugbay.secrets import Secrets, check_keys, encryption_keys, session_secret
 from plugbay.server import STOP_GRACE_S, Restarter
 from plugbay.settings import HostConfig, load_config
@@ -47,6 +50,7 @@ from plugbay.web.flash_messages import FlashMiddleware, take_flashes
 from plugbay.web.pages import StaticFiles, Templates, static_router
 
 HERE = Path(__file__).parent
+FIRST_PASSWORD = "first-admin-password"  # noqa: S105 - a file's name
 CLEAR_UP_S = 15.0  # beyond the grace: to cancel what did not finish in it, and to let go
 
 home_router = APIRouter(include_in_schema=False)
@@ -172,13 +176,14 @@ class Plugbay:
 
     def _host_routes(self) -> list[Contribution]:
         public = [health.router, static_router]
-        private = [(metrics.router, ""), (home_router, "")]
+        private = [(home_router, "")]
         private += auth_routers(self.auth, self.config, self.menu)
         if self.config.admin_enabled:
             add_menu_entries(self.menu, self.admin.base)
             private += [(room.router, self.admin.base) for room in (plugin_pages, settings_form, menu_pages)]
         return [
             *(self._contribution("plugbay", router, "", open_to_all) for router in public),
+            self.guarded("plugbay", metrics.router, "", scrapes),
             *(self.guarded("plugbay", router, prefix) for router, prefix in private),
         ]
 
@@ -254,10 +259,17 @@ class Plugbay:
     def _make_first_admin(self) -> None:
         password = ensure_first_admin(self.store, _plain(self.config.admin_password) or None)
         if password:
-            sys.stdout.write(
-                f"\n  The user admin was made with the password {password} (shown only this once)\n\n"
-            )
+            sys.stdout.write(f"\n  The user admin was made with the password {self._told(password)}\n\n")
             sys.stdout.flush()
+
+    def _told(self, password: str) -> str:
+        """The password itself, or where it stands when what we print is kept for others to read."""
+        if not goes_to_journal():
+            return f"{password} (shown only this once)"
+        path = self.data_dir / FIRST_PASSWORD
+        make_private_dir(self.data_dir)
+        write_private_file(path, f"{password}\n".encode())
+        return f"in {path} (delete the file when you have read it)"
 
 
 @home_router.get("/")

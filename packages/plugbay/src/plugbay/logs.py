@@ -1,9 +1,14 @@
 """One line per event: a word, then `key=value` pairs, safe to read in a terminal and to grep."""
 
 import logging
+import os
 import re
+import sys
 from typing import Any
 
+LINE = "%(asctime)s %(levelname)-7s %(name)s %(message)s"
+EVENT = {"is_event": True}  # what a record of ours carries
+JOURNAL = "JOURNAL_STREAM"  # device:inode of the stream by which systemd reads what a service prints
 _PLAIN = re.compile(r"[^\s\"=\\]+")
 
 
@@ -31,12 +36,38 @@ class EventLogger:
 
     def _log(self, level: int, event: str, fields: dict[str, Any], exc_info: bool = False) -> None:
         if self._logger.isEnabledFor(level):
-            self._logger.log(level, "%s", format_event(event, fields), exc_info=exc_info)
+            self._logger.log(level, "%s", format_event(event, fields), exc_info=exc_info, extra=EVENT)
 
 
 def get_logger(name: str) -> EventLogger:
     """The event logger of a module: `log = get_logger(__name__)`."""
     return EventLogger(logging.getLogger(name))
+
+
+def goes_to_journal() -> bool:
+    """Whether a service manager keeps what this process prints, for all who may read its journal."""
+    return os.environ.get(JOURNAL) in {*map(_stream, (1, 2))}
+
+
+def _stream(descriptor: int) -> str:
+    try:
+        found = os.fstat(descriptor)
+    except OSError:  # closed
+        return ""
+    return f"{found.st_dev}:{found.st_ino}"
+
+
+def start_logging(level: str) -> None:
+    """Writes lines from this level on to standard error; what libraries say only from `info` on."""
+    logging.basicConfig(level=level.upper(), format=LINE, stream=sys.stderr)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_is_for_operators)
+    logging.getLogger("alembic").setLevel(logging.WARNING)  # the store reports each migration itself
+
+
+def _is_for_operators(record: logging.LogRecord) -> bool:
+    # a library at `debug` tells what it sends: URLs with their tokens, headers, statements with their values
+    return record.levelno >= logging.INFO or hasattr(record, "is_event")
 
 
 def format_event(event: str, fields: dict[str, Any]) -> str:

@@ -69,6 +69,11 @@ def _escaped_label(text: str) -> str:
     return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
 
 
-@router.get("/metrics", summary="Text exposition of the gauge metrics", response_class=Response)
+@router.get(
+    "/metrics",
+    summary="Text exposition of the gauge metrics",
+    response_class=Response,
+    responses={401: {"description": "No login, or a token that has ended."}},
+)
 def metrics(registry: Annotated[MetricsRegistry, from_host("metrics")]) -> Response:
     return Response(registry.exposition(), headers={"content-type": CONTENT_TYPE})

@@ -1,18 +1,22 @@
 """Runs the application with uvicorn on one socket, and starts the process anew in place."""
 
+import ipaddress
 import multiprocessing
 import os
 import signal
 import socket
 import sys
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import Any, Protocol
 
 from fastapi import FastAPI
 
-from plugbay.errors import OperatorError
+from plugbay.errors import InvalidConfig, OperatorError
 from plugbay.logs import get_logger
 
+PROXIES = "FORWARDED_ALLOW_IPS"  # uvicorn's own name for it, which operators know
+ANY_PROXY = "*"
 LISTEN_FD = "PLUGBAY_LISTEN_FD"  # the listening socket that the next life of the process takes over
 RELOADER = (
     "This server was started with --reload, which starts it anew only when its code changes: "
@@ -119,19 +123,40 @@ def _inherited() -> socket.socket | None:
     return sock
 
 
-def run(app: FastAPI, sock: socket.socket, root_path: str = "") -> None:
+def trusted_proxies(environment: Mapping[str, str]) -> str:
+    """The addresses and networks whose `X-Forwarded-…` headers are believed: none that nobody named."""
+    named = environment.get(PROXIES, "").strip()
+    for each in named.split(",") if named not in ("", ANY_PROXY) else ():
+        try:
+            ipaddress.ip_network(each.strip())
+        except ValueError as error:
+            raise InvalidConfig(variable=PROXIES, value=named, rule=error) from None
+    return named
+
+
+def _protocol() -> Any:
+    if find_spec("httptools") is None:
+        return "h11"  # which has much the same limit of its own
+    from plugbay.http_head import BoundedHead
+
+    return BoundedHead
+
+
+def run(app: FastAPI, sock: socket.socket, root_path: str = "", proxies: str = "") -> None:
     """Serves until told to stop; after a requested restart, replaces the process."""
     import uvicorn  # an application that is served by another server does without
 
     host: Served = app.state.plugbay
     config = uvicorn.Config(
         app,
+        http=_protocol(),
         root_path=root_path,
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=int(STOP_GRACE_S),
         proxy_headers=True,
+        forwarded_allow_ips=proxies,  # left to uvicorn, it would believe everybody on this machine
     )
     server = uvicorn.Server(config)
     kept = os.dup(sock.fileno())  # uvicorn closes the socket that it is given

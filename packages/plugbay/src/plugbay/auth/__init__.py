@@ -10,6 +10,8 @@ from plugbay.auth.guard import (
     behind_login,
     open_to_all,
     open_to_viewers,
+    runs,
+    scrapes,
 )
 from plugbay.auth.local import LocalAuthManager, add_user, create_token, ensure_first_admin
 from plugbay.auth.pages import ACCOUNT, account_router, login_router, logout_router, users_path, users_router
@@ -40,6 +42,8 @@ __all__ = [
     "open_to_viewers",
     "refuse_cross_site_get",
     "require_role",
+    "runs",
+    "scrapes",
     "user_of",
 ]
 

@@ -5,18 +5,25 @@ import binascii
 import hashlib
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import sqlalchemy as sa
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from plugbay.auth.accounts import Account, checked_label
-from plugbay.auth.roles import User, Via
+from plugbay.auth.roles import SCOPES, TokenScope, User, Via
 from plugbay.clock import Clock
-from plugbay.errors import PlugbayError, TooManyTokens, UnknownUser
+from plugbay.errors import (
+    DaysRefused,
+    PlugbayError,
+    TokenExpired,
+    TooManyTokens,
+    UnknownScope,
+    UnknownUser,
+)
 from plugbay.logs import get_logger
 from plugbay.store import Store
 from plugbay.store.tables import api_tokens, name_key, sessions, users
@@ -31,6 +38,7 @@ IDLE_S = 12 * 60 * 60  # a lunch or a long meeting does not sign anyone out, a n
 LONGEST_S = 7 * 24 * 60 * 60  # a dashboard on a wall asks for its password once a week
 TOKEN_BYTES = 32  # 256 bits: with no way to guess one, a plain SHA-256 is enough to keep it by
 MOST_TOKENS = 100  # of one user
+MOST_DAYS = 3650  # ten years; who wants more wants no end
 WRITE_EVERY_S = 60  # `last used`: a scraper asks every few seconds; the page shows minutes
 
 _MAX_ADDRESS, _MAX_AGENT = 64, 255
@@ -48,6 +56,8 @@ _FIND_TOKEN = (
         users.c.role,
         api_tokens.c.id.label("token_id"),
         api_tokens.c.last_used_at,
+        api_tokens.c.scope,
+        api_tokens.c.expires_at,
     )
     .join(users, users.c.id == api_tokens.c.user_id)
     .where(api_tokens.c.token_hash == sa.bindparam("token_hash"), api_tokens.c.revoked_at.is_(None))
@@ -246,9 +256,17 @@ class Tokens:
         self._store = store
         self._clock = clock
 
-    def create(self, user_id: int, label: str) -> str:
+    def create(self, user_id: int, label: str, scope: str = "all", days: int | None = None) -> str:
         """A new token; this is the only time it can be read."""
-        label, token = checked_label(label), TOKEN_PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
+        token, now = TOKEN_PREFIX + secrets.token_urlsafe(TOKEN_BYTES), self._clock.now()
+        row = {
+            "user_id": user_id,
+            "name": checked_label(label),
+            "token_hash": _token_hash(token),
+            "created_at": now,
+            "scope": _checked_scope(scope),
+            "expires_at": None if days is None else now + _checked_days(days),
+        }
         with self._store.begin() as connection:
             name = connection.execute(_LOCK_NAME, {"id": user_id}).scalar_one_or_none()
             if name is None:  # removed by an admin a moment ago
@@ -256,16 +274,15 @@ class Tokens:
             count = connection.execute(sa.select(sa.func.count()).where(*_alive(user_id))).scalar_one()
             if count >= MOST_TOKENS:
                 raise TooManyTokens(most=MOST_TOKENS)
-            connection.execute(
-                sa.insert(api_tokens).values(
-                    user_id=user_id, name=label, token_hash=_token_hash(token), created_at=self._clock.now()
-                )
-            )
-        log.info("token_created", user=name, token=label)
+            connection.execute(sa.insert(api_tokens).values(row))
+        log.info("token_created", user=name, token=row["name"], scope=scope, days=days or "no end")
         return token
 
     def find(self, token: str, via: Via = "token", name: str | None = None) -> User | None:
-        """Whose token it is, as the user is now; with a `name`, only if it is that user's."""
+        """Whose token it is, as the user is now; with a `name`, only if it is that user's.
+
+        Raises TokenExpired for one that has ended.
+        """
         if not token.startswith(TOKEN_PREFIX):
             return None
         now = self._clock.now()
@@ -273,9 +290,11 @@ class Tokens:
             row = connection.execute(_FIND_TOKEN, {"token_hash": _token_hash(token)}).first()
         if row is None or (name is not None and name_key(name) != row.name_key):
             return None
+        if row.expires_at is not None and row.expires_at <= now:
+            raise TokenExpired(end=row.expires_at)
         if _is_stale(row.last_used_at, now):
             _write_last_used(self._store, api_tokens.c.id == row.token_id, api_tokens.c.last_used_at, now)
-        return User(row.name, row.role, via, row.id)
+        return _narrowed(User(row.name, row.role, via, row.id), row.scope)
 
     def revoke(self, user_id: int, token_id: int) -> str | None:
         """Ends a token of this user at once; tells its name, or None if there is none."""
@@ -295,10 +314,31 @@ class Tokens:
         return count
 
     def of_user(self, user_id: int) -> Sequence[sa.Row[Any]]:
-        """The user's tokens that can be used, the newest first."""
+        """The user's tokens that are not revoked, the newest first; some may have ended by themselves."""
         query = sa.select(api_tokens).where(*_alive(user_id)).order_by(api_tokens.c.id.desc())
         with self._store.connect() as connection:
             return connection.execute(query).all()
+
+
+def _narrowed(user: User, scope: str) -> User:
+    """The user with no more rights than the scope gives, and never more than the user has."""
+    if scope == "all":
+        return user
+    if scope not in SCOPES or (scope == "run" and not user.has_role("editor")):
+        scope = "read"
+    return replace(user, role="viewer", scope=cast("TokenScope", scope))
+
+
+def _checked_scope(scope: str) -> str:
+    if scope not in SCOPES:
+        raise UnknownScope(scope=scope)
+    return scope
+
+
+def _checked_days(days: int) -> timedelta:
+    if not 1 <= days <= MOST_DAYS:
+        raise DaysRefused(most=MOST_DAYS)
+    return timedelta(days=days)
 
 
 def _alive(user_id: int) -> tuple[sa.ColumnElement[bool], ...]:

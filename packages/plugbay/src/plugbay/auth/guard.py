@@ -76,6 +76,14 @@ async def open_to_viewers() -> None:
     """`Depends(open_to_viewers)` on a route: any user may call it, although it changes something."""
 
 
+async def runs() -> None:
+    """`Depends(runs)` on a route: it starts or ends a run, for editors and their tokens of scope `run`."""
+
+
+async def scrapes() -> None:
+    """Beside the guard of a router: all that a token of scope `metrics` may ask for."""
+
+
 def has_marker(scope: Scope, marker: Callable[..., Any]) -> bool:
     """Whether the chosen route, or the router that it was made on, carries the marker."""
     marks: list[Depends] = getattr(scope.get("route"), "dependencies", [])
@@ -133,7 +141,8 @@ class Guard(BehindLogin):
         state = state_of(request.scope)
         if USER not in state:
             try:
-                state[USER] = await self._identify(request)
+                user = await self._identify(request)
+                state[USER] = user if user and user.scope != "metrics" else None
             except (HTTPException, StoreError):
                 state[USER] = None
 
@@ -142,8 +151,10 @@ class Guard(BehindLogin):
         state_of(request.scope)[USER] = user  # also of who is turned away: nobody is asked twice
         if user is None:
             raise await self._turn_away(request)
-        if not user.has_role(needed_role(request.scope)):
-            raise missing_role(needed_role(request.scope))
+        if not _may_pass(user, request.scope):
+            if user.scope == "metrics":
+                state_of(request.scope)[USER] = None  # a page that refuses has a menu
+            raise missing_role(user, needed_role(request.scope))
         if user.via != "token" and not _is_safe(request.scope):
             refuse_cross_site(request)
 
@@ -170,9 +181,15 @@ class Guard(BehindLogin):
 
 
 def needed_role(scope: Scope) -> Role:
-    """What the guard asks for by default: looking is for viewers, changing for editors."""
-    looks = _is_safe(scope) or scope["type"] == "websocket"
+    """What the guard asks for by default: looking is for viewers, changing and running for editors."""
+    looks = (_is_safe(scope) or scope["type"] == "websocket") and not has_marker(scope, runs)
     return "viewer" if looks or has_marker(scope, open_to_viewers) else "editor"
+
+
+def _may_pass(user: User, scope: Scope) -> bool:
+    if user.scope == "metrics":
+        return scrapes in dependencies_of(scope)
+    return user.has_role(needed_role(scope)) or (user.scope == "run" and has_marker(scope, runs))
 
 
 def guard_of(scope: Scope) -> Guard | None:
@@ -314,5 +331,10 @@ async def refuse_broken_json(request: Request) -> None:
     try:
         json.dumps(await request.json(), ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
-        problem = {"type": "json_invalid", "loc": ["body"], "msg": "Not valid JSON text", "input": {}}
-        raise HTTPException(422, [problem]) from None
+        raise broken_json() from None
+
+
+def broken_json() -> HTTPException:
+    """In the form of FastAPI's own answer to JSON that cannot be read."""
+    problem = {"type": "json_invalid", "loc": ["body"], "msg": "Not valid JSON text", "input": {}}
+    return HTTPException(422, [problem])

@@ -26,9 +26,9 @@ from plugbay.auth.credentials import (
     set_session_cookie,
 )
 from plugbay.auth.passwords import Attempt, CheckQueue, Passwords, Throttle
-from plugbay.auth.roles import User, too_many_attempts
+from plugbay.auth.roles import User, too_many_attempts, unauthorized
 from plugbay.clock import Clock, SystemClock
-from plugbay.errors import NameTaken, PasswordMissing, TooManyAttempts
+from plugbay.errors import NameTaken, PasswordMissing, TokenExpired, TooManyAttempts
 from plugbay.logs import get_logger
 from plugbay.store import Store
 from plugbay.web.requests import login_url, url_below_root
@@ -47,6 +47,7 @@ class LocalAuthManager:
     """Knows visitors by session cookie, API token, or name and password; never open."""
 
     def __init__(self, store: Store, clock: Clock, passwords: Passwords | None = None) -> None:
+        self.clock = clock
         self.passwords = passwords or Passwords()
         self.accounts = Accounts(store, clock, self.passwords)
         self.sessions = Sessions(store, clock)
@@ -62,7 +63,10 @@ class LocalAuthManager:
             return None
         if isinstance(credential, BasicLogin) and not credential.is_token:
             return await self._identify_basic(credential, address_of(request))
-        return await anyio.to_thread.run_sync(self._look_up, credential, limiter=self._lookups)
+        try:
+            return await anyio.to_thread.run_sync(self._look_up, credential, limiter=self._lookups)
+        except TokenExpired as error:
+            raise unauthorized(request, str(error)) from None
 
     async def challenge(self, request: HTTPConnection) -> Response:
         return RedirectResponse(login_url(request), 303)
@@ -163,10 +167,12 @@ def add_user(store: Store, name: str, password: str, role: str = DEFAULT_ROLE) -
     return _accounts(store).add(name, password, role)
 
 
-def create_token(store: Store, user_name: str, label: str) -> str:
+def create_token(
+    store: Store, user_name: str, label: str, scope: str = "all", days: int | None = None
+) -> str:
     """A new API token of a user; this is the only time it can be read."""
     account = _accounts(store).named(user_name)
-    return Tokens(store, SystemClock()).create(account.id, label)
+    return Tokens(store, SystemClock()).create(account.id, label, scope, days)
 
 
 def ensure_first_admin(store: Store, given: str | None = None) -> str | None:

@@ -8,16 +8,18 @@ from fastapi.responses import RedirectResponse, Response
 
 from plugbay.auth.accounts import MAX_NAME, MIN_PASSWORD, Account, checked_password
 from plugbay.auth.browser_security import refuse_cross_site
+from plugbay.auth.credentials import MOST_DAYS
 from plugbay.auth.guard import AuthManager, awaitable, open_to_all, open_to_viewers
 from plugbay.auth.local import DEFAULT_ROLE, LocalAuthManager, address_of
-from plugbay.auth.roles import ROLES, CurrentUser, User, require_role
-from plugbay.errors import AccountError, PasswordRefused, TooManyAttempts
+from plugbay.auth.roles import ROLES, SCOPES, CurrentUser, User, require_role
+from plugbay.errors import AccountError, DaysRefused, PasswordRefused, TooManyAttempts, UnknownScope
 from plugbay.settings import HostConfig
-from plugbay.web import FlashMessage, RowId, flash, from_host, url_below_root
+from plugbay.web import FlashMessage, RowId, flash, from_host, plain_integer, url_below_root
 from plugbay.web.pages import Templates
 from plugbay.web.requests import safe_next
 
 ACCOUNT = "/account"
+OWN_PASSWORD = "current_password"  # noqa: S105 - the field for the acting admin's own
 WRONG = "The name or the password is wrong."  # one text for both, so that nobody learns which names exist
 # the order matters: each of these also claims to be those below it
 BROWSERS = {"Edg": "Edge", "OPR/": "Opera", "Firefox/": "Firefox", "FxiOS/": "Firefox", "CriOS/": "Chrome"}
@@ -97,10 +99,11 @@ def _login_form(
 async def _in_the_browser(user: CurrentUser) -> None:
     if user.via != "session":
         # a token that leaked must not be able to make itself a successor
-        raise HTTPException(403, "Your account can be changed only after a login in the browser.")
+        raise HTTPException(403, "This gives or changes access, and needs a login in the browser.")
 
 
 CHANGES = [Depends(open_to_viewers), Depends(_in_the_browser)]
+GIVES_ACCESS = [Depends(_in_the_browser)]
 
 
 @account_router.get("")
@@ -132,14 +135,29 @@ async def change_password(
 
 @account_router.post("/tokens", dependencies=CHANGES)
 def create_token(
-    request: Request, user: CurrentUser, pages: Pages, manager: Manager, name: Text = ""
+    request: Request,
+    user: CurrentUser,
+    pages: Pages,
+    manager: Manager,
+    name: Text = "",
+    scope: Text = "all",
+    days: Text = "",
 ) -> Response:
     assert user.id is not None
     try:
-        token = manager.tokens.create(user.id, name)
+        token = manager.tokens.create(user.id, name, scope, _days(days))
     except AccountError as error:
-        return _account_page(pages, manager, request, user, 422, errors={"name": str(error)}, name=name)
+        field = {UnknownScope: "scope", DaysRefused: "days"}.get(type(error), "name")
+        typed = {"name": name, "scope": scope, "days": days}
+        return _account_page(pages, manager, request, user, 422, errors={field: str(error)}, **typed)
     return _account_page(pages, manager, request, user, 201, new_token=token, new_name=name)
+
+
+def _days(typed: str) -> int | None:
+    try:
+        return plain_integer(typed.strip()) if typed.strip() else None
+    except ValueError:
+        raise DaysRefused(most=MOST_DAYS) from None
 
 
 @account_router.post("/tokens/{token_id}/revoke", dependencies=CHANGES)
@@ -163,6 +181,9 @@ def _account_page(
     assert user.id is not None
     context = {
         "tokens": manager.tokens.of_user(user.id),
+        "scopes": SCOPES,
+        "most_days": MOST_DAYS,
+        "now": manager.clock.now(),
         "sessions": manager.sessions.of_user(user.id),
         "browser_name": browser_name,
         "least": MIN_PASSWORD,
@@ -182,12 +203,21 @@ async def _checked(
         raise FieldProblem("password", str(error)) from None
     if password != again:
         raise FieldProblem("again", "The two are not the same.")
+    return await _proven(manager, request, user, current, "current")
+
+
+async def _proven(
+    manager: LocalAuthManager, request: Request, user: User, password: str, field: str
+) -> Account:
+    """The user's own account, if this is its password."""
+    if not password:
+        raise FieldProblem(field, "Your own password is needed for this.")
     try:
-        account = await manager.check_in_turn(user.name, current, address_of(request))
+        account = await manager.check_in_turn(user.name, password, address_of(request))
     except TooManyAttempts as error:
-        raise FieldProblem("current", str(error), 429) from None
+        raise FieldProblem(field, str(error), 429) from None
     if account is None:
-        raise FieldProblem("current", "This is not your present password.")
+        raise FieldProblem(field, "This is not your present password.")
     return account
 
 
@@ -223,7 +253,8 @@ class UsersPages:
 
     def one(self, request: Request, account: Account, status: int = 200, **more: Any) -> Response:
         tokens = self.manager.tokens.of_user(account.id)
-        context = {**self._always, "account": account, "tokens": tokens, **more}
+        facts = {"account": account, "tokens": tokens, "now": self.manager.clock.now()}
+        context = {**self._always, **facts, **more}
         return self._templates.response(request, "plugbay/auth/user.html.j2", context, status)
 
     def known(self, user_id: int) -> Account:
@@ -253,18 +284,34 @@ def show_users(request: Request, users: Users) -> Response:
     return users.all(request)
 
 
-@users_router.post("")
+@users_router.post("", dependencies=GIVES_ACCESS)
 async def add_user(
-    request: Request, users: Users, name: Text = "", password: Text = "", role: Text = DEFAULT_ROLE
+    request: Request,
+    users: Users,
+    user: CurrentUser,
+    name: Text = "",
+    password: Text = "",
+    role: Text = DEFAULT_ROLE,
+    current_password: Text = "",
 ) -> Response:
     manager = users.manager
     try:
-        account = await manager.checks.run(manager.accounts.add, name, checked_password(password), role)
-    except (AccountError, TooManyAttempts) as error:
-        field = "password" if isinstance(error, PasswordRefused) else "name"
+        checked_password(password)
+        if role == "admin":
+            await _proven(manager, request, user, current_password, OWN_PASSWORD)
+        account = await manager.checks.run(manager.accounts.add, name, password, role)
+    except (AccountError, TooManyAttempts, FieldProblem) as error:
+        field, status = _place_of(error, "name")
         problem = {"errors": {field: str(error)}, "name": name, "role": role}
-        return await run_in_threadpool(users.all, request, 422, **problem)
+        return await run_in_threadpool(users.all, request, status, **problem)
     return _done(request, f"The user {account.name} is added as {account.role}.", users.base)
+
+
+def _place_of(error: Exception, otherwise: str) -> tuple[str, int]:
+    """At which field of a form it is said, and with which status."""
+    if isinstance(error, FieldProblem):
+        return error.field, error.status
+    return "password" if isinstance(error, PasswordRefused) else otherwise, 422
 
 
 @users_router.get("/{user_id}")
@@ -272,25 +319,47 @@ def show_user(request: Request, users: Users, user_id: RowId) -> Response:
     return users.one(request, users.known(user_id))
 
 
-@users_router.post("/{user_id}/role")
-def change_role(request: Request, users: Users, user_id: RowId, role: Text = "") -> Response:
-    account = users.known(user_id)
+@users_router.post("/{user_id}/role", dependencies=GIVES_ACCESS)
+async def change_role(
+    request: Request,
+    users: Users,
+    user: CurrentUser,
+    user_id: RowId,
+    role: Text = "",
+    current_password: Text = "",
+) -> Response:
+    account = await run_in_threadpool(users.known, user_id)
     try:
-        users.manager.accounts.set_role(account, role)
-    except AccountError as error:
-        return users.one(request, account, 422, errors={"role": str(error)})
+        if role == "admin" != account.role:
+            await _proven(users.manager, request, user, current_password, OWN_PASSWORD)
+        await run_in_threadpool(users.manager.accounts.set_role, account, role)
+    except (AccountError, FieldProblem) as error:
+        field, status = _place_of(error, "role")
+        problem = {"errors": {field: str(error)}, "form": "role", "role": role}
+        return await run_in_threadpool(users.one, request, account, status, **problem)
     return _done(request, f"{account.name} is now {role}.", f"{users.base}/{account.id}")
 
 
-@users_router.post("/{user_id}/password")
-async def reset_password(request: Request, users: Users, user_id: RowId, password: Text = "") -> Response:
+@users_router.post("/{user_id}/password", dependencies=GIVES_ACCESS)
+async def reset_password(
+    request: Request,
+    users: Users,
+    user: CurrentUser,
+    user_id: RowId,
+    password: Text = "",
+    current_password: Text = "",
+) -> Response:
     account = await run_in_threadpool(users.known, user_id)
     manager = users.manager
     try:
-        await manager.checks.run(manager.reset_password, account, checked_password(password))
-    except (PasswordRefused, TooManyAttempts) as error:
-        problem = {"errors": {"password": str(error)}}
-        return await run_in_threadpool(users.one, request, account, 422, **problem)
+        checked_password(password)
+        if account.role == "admin":
+            await _proven(manager, request, user, current_password, OWN_PASSWORD)
+        await manager.checks.run(manager.reset_password, account, password)
+    except (PasswordRefused, TooManyAttempts, FieldProblem) as error:
+        field, status = _place_of(error, "password")
+        problem = {"errors": {field: str(error)}, "form": "password"}
+        return await run_in_threadpool(users.one, request, account, status, **problem)
     told = f"{account.name} has a new password and is logged out everywhere."
     return _done(request, told, f"{users.base}/{account.id}")
 

@@ -14,7 +14,9 @@ from plugbay.web.requests import is_machine_path
 
 Role = Literal["viewer", "editor", "admin"]
 Via = Literal["session", "token", "basic", "app"]
+TokenScope = Literal["metrics", "read", "run", "all"]
 ROLES: tuple[Role, ...] = get_args(Role)  # each may do what those before it may do
+SCOPES: tuple[TokenScope, ...] = get_args(TokenScope)  # likewise
 
 # what is written on a request, so that middleware and pages know whose it is
 OURS = "plugbay_ours"  # the request goes to a route of host or plugins
@@ -26,19 +28,24 @@ ANSWER = "plugbay_answer"  # a response that takes the place of the one on its w
 
 MOMENTS = itertools.count()  # what comes earlier has the smaller number, whatever clocks say
 
+LOGIN_NEEDED = "Authentication is required."
 BEARER = 'Bearer realm="Plugbay"'
 BASIC = 'Basic realm="Plugbay", charset="UTF-8"'
 
 
 @dataclass(frozen=True)
 class User:
-    """A visitor who is known: `via` tells how, `session` what a form's CSRF token is bound to."""
+    """A visitor who is known: `via` tells how, `session` what a form's CSRF token is bound to.
+
+    With a token of less than the whole `scope`, the role is `viewer`, whatever its user may do.
+    """
 
     name: str
     role: Role
     via: Via = "app"
     id: int | None = None
     session: str | None = field(default=None, repr=False)
+    scope: TokenScope = "all"
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:
@@ -70,21 +77,24 @@ def user_of(request: HTTPConnection) -> User | None:
     return user
 
 
-def unauthorized(request: HTTPConnection) -> HTTPException:
+def unauthorized(request: HTTPConnection, detail: str = LOGIN_NEEDED) -> HTTPException:
     # offered to a page's form or script, Basic would make the browser ask for a password in a box of its own
     by_script = request.headers.get("sec-fetch-mode", "navigate") != "navigate"
     is_for_programs = is_machine_path(request.scope) and not by_script
     offered = f"{BEARER}, {BASIC}" if is_for_programs else BEARER
-    return HTTPException(401, "Authentication is required.", {"WWW-Authenticate": offered})
+    return HTTPException(401, detail, {"WWW-Authenticate": offered})
 
 
 def signed_out_part() -> HTTPException:
     """For a part that htmx loads into a page: the whole page loads anew, and lands on the login."""
     headers = {"WWW-Authenticate": BEARER, "HX-Refresh": "true"}
-    return HTTPException(401, "Authentication is required.", headers)
+    return HTTPException(401, LOGIN_NEEDED, headers)
 
 
-def missing_role(role: str) -> HTTPException:
+def missing_role(user: User, role: Role) -> HTTPException:
+    """What this user is told; one with a narrow token, that it is the token's fault."""
+    if user.scope != "all":
+        return HTTPException(403, f"This is outside of the scope of the token, which is {user.scope}.")
     return HTTPException(403, f"This needs the role {role}.")
 
 
@@ -109,8 +119,9 @@ def require_role(role: Role) -> Any:
         raise ValueError(f"the role must be one of {', '.join(ROLES)}; not {role!r}")
 
     async def has_role(request: HTTPConnection) -> None:
-        if not (await current_user(request)).has_role(role):
-            raise missing_role(role)
+        user = await current_user(request)
+        if not user.has_role(role):
+            raise missing_role(user, role)
 
     return Depends(has_role)
 

@@ -1,7 +1,7 @@
 """The host's own commands: serve, user, token, backup, secrets, plugins, check, plugin new."""
 
 import gc
-import logging
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,11 +10,10 @@ import click
 
 from plugbay.cli.options import config_with, data_dir_option, opened_host, opened_store
 from plugbay.errors import OperatorError
+from plugbay.logs import start_logging
 
 if TYPE_CHECKING:
     from plugbay.host import Plugbay
-
-LOG_FORMAT = "%(asctime)s %(levelname)-7s %(name)s %(message)s"
 
 
 @click.command()
@@ -33,12 +32,12 @@ LOG_FORMAT = "%(asctime)s %(levelname)-7s %(name)s %(message)s"
 @data_dir_option
 def serve(host: str, port: int, root_path: str, log_level: str, data_dir: Path | None) -> None:
     """Serve Plugbay and all plugins that are found."""
-    logging.basicConfig(level=log_level.upper(), format=LOG_FORMAT, stream=sys.stderr)
-    logging.getLogger("alembic").setLevel(logging.WARNING)  # the store reports each migration itself
+    start_logging(log_level)
     gc.disable()  # a tenth of the start went into looking for garbage among what has just been made
     from plugbay import server
     from plugbay.application import create_app
 
+    proxies = server.trusted_proxies(os.environ)
     sock = server.listen(host, port)
     app = create_app(config=config_with(data_dir))
     bay: Plugbay = app.state.plugbay
@@ -46,7 +45,7 @@ def serve(host: str, port: int, root_path: str, log_level: str, data_dir: Path |
     address = f"http://{shown}:{sock.getsockname()[1]}{root_path}"
     bay.events.on("plugbay.ready", lambda event: announce(bay, address))
     bay.events.on("plugbay.ready", lambda event: _collect_garbage())
-    server.run(app, sock, root_path)
+    server.run(app, sock, root_path, proxies)
 
 
 def _collect_garbage() -> None:
@@ -95,13 +94,21 @@ def token() -> None:
 @token.command("create")
 @click.option("--user", "user_name", required=True, help="Whose rights the token has.")
 @click.option("--name", "label", required=True, help="What it is for; shown in the list of tokens.")
+@click.option(
+    "--scope",
+    type=click.Choice(["metrics", "read", "run", "all"]),
+    default="all",
+    show_default=True,
+    help="metrics: /metrics alone; read: as a viewer; run: also Run Now and cancel; all: as the user.",
+)
+@click.option("--days", type=click.IntRange(1, 3650), help="When it ends; without it, never.")
 @data_dir_option
-def token_create(user_name: str, label: str, data_dir: Path | None) -> None:
+def token_create(user_name: str, label: str, scope: str, days: int | None, data_dir: Path | None) -> None:
     """Make an API token and print it, alone, on standard output; it is shown only this once."""
     from plugbay import auth
 
     with opened_store(data_dir) as store:
-        click.echo(auth.create_token(store, user_name, label))
+        click.echo(auth.create_token(store, user_name, label, scope, days))
 
 
 def _read_password() -> str:

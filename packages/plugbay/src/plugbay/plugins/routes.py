@@ -5,17 +5,21 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 
-from fastapi import APIRouter, FastAPI, HTTPException
+from fastapi import APIRouter, Depends, FastAPI, HTTPException
 from fastapi.routing import APIRoute, APIWebSocketRoute, RouteContext, iter_route_contexts
 from starlette.requests import HTTPConnection, Request
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Match
+from starlette.types import Receive, Scope, Send
 
-from plugbay.auth.guard import ANSWERING
+from plugbay.auth.guard import ANSWERING, behind_login, open_to_all
 from plugbay.auth.roles import BEGAN, LEAVE, MOMENTS, state_of
 from plugbay.errors import PluginRefused, UnknownPlugin
 from plugbay.logs import get_logger
-from plugbay.web.requests import host_of
+from plugbay.web import url_below_root
+from plugbay.web.requests import host_of, root_path, route_path
 
 # a value that fits each of Starlette's path convertors, to try a path that has parameters
 _SAMPLES = {"integer": "1", "float": "1.0", "uuid": "00000000-0000-4000-8000-000000000000"}
@@ -35,6 +39,10 @@ class Contribution:
     dependencies: Sequence[Any] = ()
     include_in_schema: bool = True
 
+    @property
+    def is_open(self) -> bool:
+        return any(gate.dependency is open_to_all for gate in self.dependencies)
+
 
 @dataclass
 class _Block:
@@ -42,6 +50,7 @@ class _Block:
 
     contributions: list[Contribution] = field(default_factory=list)
     routes: list[BaseRoute] = field(default_factory=list)
+    detours: list[BaseRoute] = field(default_factory=list)
 
 
 class RouteTable:
@@ -82,13 +91,15 @@ class RouteTable:
         """Serves exactly these from now on; requests under way are not disturbed."""
         # FastAPI keeps what was included in a cached tree: only a fresh block forgets the old one
         fresh = [route for item in contributions for route in self._included(item)]
-        self._swap(_Block(list(contributions), fresh))
+        open_ones = [route for item in contributions if item.is_open for route in self._included(item)]
+        detours: list[BaseRoute] = [_Detour(_FOR_ALL, open_ones), _Detour(_AFTER_LOGIN, fresh)]
+        self._swap(_Block(list(contributions), fresh, detours))
         self._app.openapi_schema = None
 
     def keep_last(self) -> None:
         """Routes that the application added after us are its own: they win over ours."""
         routes = self._app.router.routes
-        if self._block.routes and routes[-1] is not self._block.routes[-1]:
+        if self._block.detours and routes[-1] is not self._block.detours[-1]:
             self._swap(self._block)
 
     def warn_if_hidden(self) -> None:
@@ -115,11 +126,11 @@ class RouteTable:
         return [*self._block.contributions, *self._announced]
 
     def _application_routes(self) -> list[BaseRoute]:
-        ours = set(map(id, self._block.routes))
+        ours = {*map(id, self._block.routes), *map(id, self._block.detours)}
         return [route for route in self._app.router.routes if id(route) not in ours]
 
     def _swap(self, block: _Block) -> None:
-        self._app.router.routes = [*self._application_routes(), *block.routes]
+        self._app.router.routes = [*self._application_routes(), *block.routes, *block.detours]
         self._block = block
 
     def _included(self, item: Contribution) -> list[BaseRoute]:
@@ -149,6 +160,47 @@ def _include(item: Contribution, gates: Sequence[Any]) -> list[BaseRoute]:
 def _identity(gate: Any) -> tuple[Any, ...]:
     """What tells one dependency from another, be it hashable or not; the included routes keep it alive."""
     return id(gate.dependency), gate.use_cache, gate.scope, tuple(getattr(gate, "scopes", None) or ())
+
+
+async def _lead_on(request: Request) -> Response:
+    query = request.scope["query_string"].decode("latin-1")
+    path = url_below_root(request, quote(_other_spelling(route_path(request.scope))))
+    return RedirectResponse(f"{path}?{query}" if query else path)
+
+
+def _other_spelling(path: str) -> str:
+    return path.rstrip("/") if path.endswith("/") else f"{path}/"
+
+
+_ANY_METHOD = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+_FOR_ALL, _AFTER_LOGIN = (
+    APIRoute(
+        "/{path:path}", _lead_on, methods=_ANY_METHOD, dependencies=[Depends(gate)], include_in_schema=False
+    )
+    for gate in (open_to_all, behind_login)
+)
+
+
+class _Detour(BaseRoute):
+    """Leads from `/page/` to `/page` and the other way round, by a path alone, and past the same guard.
+
+    Starlette would do so by the `Host` header, which is the visitor's to choose, and before any login.
+    """
+
+    def __init__(self, gate: APIRoute, routes: Sequence[BaseRoute]) -> None:
+        self._gate = gate
+        self._routes = routes
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        path = route_path(scope)
+        if scope["type"] != "http" or path == "/" or path.startswith("//"):  # two slashes would name a host
+            return Match.NONE, {}
+        other = {**scope, "path": root_path(scope) + _other_spelling(path)}
+        leads_on = any(route.matches(other)[0] is not Match.NONE for route in self._routes)
+        return self._gate.matches(scope) if leads_on else (Match.NONE, {})
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._gate.handle(scope, receive, send)
 
 
 class _Overrides:

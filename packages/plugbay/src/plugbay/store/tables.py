@@ -152,6 +152,8 @@ api_tokens = sa.Table(
     sa.Column("created_at", UTCDateTime, nullable=False),
     sa.Column("last_used_at", UTCDateTime),
     sa.Column("revoked_at", UTCDateTime),
+    sa.Column("scope", sa.String(16), nullable=False, server_default="all"),
+    sa.Column("expires_at", UTCDateTime),  # null: it does not end by itself
     sqlite_autoincrement=True,
 )
 

@@ -1,20 +1,27 @@
 """What the world is told of an execution: a log line, events, counters for /metrics, and a notification."""
 
 import logging
+import re
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
+from urllib.parse import unquote_plus
 
 from plugbay import EventBus, get_logger
 
 from plugbay_scheduled_query.core.model import Execution, Outcome, Run, Status
 from plugbay_scheduled_query.settings import Settings
 
+SENDERS = ("apprise", "urllib3", "requests")  # the libraries that have a URL in their hands
+SHORTEST_PART = 3  # characters of a URL that could be a secret; shorter ones are in every sentence
 MOST_WAITING = 1000  # messages: a channel that is slower than the schedule does not fill the memory
 
-log = get_logger("plugbay.scheduled_query")
+_MARKS = re.compile(r"[^\w.~+-]+")
+_OWN = "plugbay.scheduled_query"
+
+log = get_logger(_OWN)
 
 
 class Reports:
@@ -148,7 +155,10 @@ class Notifications:
             for url in urls:
                 if not channel.add(url):
                     log.warning("notification_url_refused", kind=url.partition(":")[0])
-        return bool(channel.notify(title=message.title, body=message.body))
+        with _unspoken(
+            urls
+        ):  # once more: reading a URL imports what sends to it, which has loggers of its own
+            return bool(channel.notify(title=message.title, body=message.body))
 
     def _count(self, is_sent: bool, message: Message, reason: str = "the channel did not take it") -> None:
         with self._lock:
@@ -160,17 +170,34 @@ class Notifications:
 
 @contextmanager
 def _unspoken(urls: list[str]) -> Iterator[None]:
-    """Apprise writes a URL that it cannot read into the log, with the password in it."""
+    """While a message is sent, no line of a library has a part of a URL in it: each may open the channel."""
+    parts = {part for url in urls for part in _telling_parts(url)}
 
     def is_harmless(record: logging.LogRecord) -> bool:
-        return not any(url in record.getMessage() for url in urls)
+        if record.levelno < logging.WARNING and record.name.partition(".")[0] in SENDERS:
+            return False  # a URL can be told in more ways than we know, in the header of a login for example
+        said = unquote_plus(logging.Formatter().format(record))
+        return not any(part in said for part in parts)
 
-    logger = logging.getLogger("apprise")
-    logger.addFilter(is_harmless)
+    loggers = _loggers_of_others()  # of every thread: Apprise sends in threads of its own
+    for logger in loggers:
+        logger.addFilter(is_harmless)
     try:
         yield
     finally:
-        logger.removeFilter(is_harmless)
+        for logger in loggers:
+            logger.removeFilter(is_harmless)
+
+
+def _telling_parts(url: str) -> list[str]:
+    """All of a URL but its scheme, cut at each mark: the place of the host may hold a token too."""
+    parts = _MARKS.split(unquote_plus(url.partition(":")[2]))
+    return [part for part in parts if len(part) >= SHORTEST_PART]
+
+
+def _loggers_of_others() -> list[logging.Logger]:
+    known = [logging.getLogger(), *logging.Logger.manager.loggerDict.values()]
+    return [each for each in known if isinstance(each, logging.Logger) and each.name != _OWN]
 
 
 def _message(run: Run, outcome: Outcome, execution: Execution) -> Message:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import RedirectResponse
-from plugbay import CurrentUser, FlashMessage, flash, refuse_cross_site_get, require_role
+from plugbay import CurrentUser, FlashMessage, flash, refuse_cross_site_get, runs
 from plugbay.web import PLAIN, url_below_root
 from pydantic import Field
 
@@ -39,7 +39,7 @@ router = APIRouter(prefix=PREFIX, tags=["Runs"])
     summary="Run a query now, from a link",
     response_class=Response,
     responses={**refusals(404), 303: {"description": "To the list of scheduled queries."}},
-    dependencies=[require_role("editor"), Depends(refuse_cross_site_get)],
+    dependencies=[Depends(runs), Depends(refuse_cross_site_get)],
 )
 async def run_now_by_link(
     parts: ServiceParts, query_id: QueryId, user: CurrentUser, request: Request
@@ -54,7 +54,11 @@ async def run_now_by_link(
 
 
 @router.post(
-    "/run-now/{query_id}", summary="Run a query now", response_model=RunAnswer, responses=refusals(404)
+    "/run-now/{query_id}",
+    summary="Run a query now",
+    response_model=RunAnswer,
+    responses=refusals(404),
+    dependencies=[Depends(runs)],
 )
 async def run_now(
     parts: ServiceParts, query_id: QueryId, user: CurrentUser, wait: Wait = USUAL_WAIT_S
@@ -69,6 +73,7 @@ async def run_now(
     summary="Cancel the run of a query",
     response_model=CancelAnswer,
     responses=refusals(404, 409),
+    dependencies=[Depends(runs)],
 )
 def cancel(parts: ServiceParts, query_id: QueryId, user: CurrentUser) -> Response:
     """Stops it in its database; 409 when nothing runs. It is recorded as failed, with your name."""

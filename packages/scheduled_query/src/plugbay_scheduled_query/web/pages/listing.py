@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from fastapi import APIRouter, HTTPException
+from fastapi import APIRouter, Depends, HTTPException
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
-from plugbay import CurrentUser, FlashMessage
+from plugbay import CurrentUser, FlashMessage, runs
 from plugbay.web import plain_integer
 
 from plugbay_scheduled_query.core.draft import Refused
@@ -64,7 +64,7 @@ def row(site: CurrentSite, query_id: str) -> Response:
     return _row_page(site, query)
 
 
-@router.post("/run/{query_id}")
+@router.post("/run/{query_id}", dependencies=[Depends(runs)])
 async def run(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
     """Run Now; who waits for the end of a run holds no thread."""
     query = await run_in_threadpool(site.query, query_id)
@@ -74,7 +74,7 @@ async def run(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
     return await run_in_threadpool(_done, site, query_id, _run_message(query.name, ran.execution))
 
 
-@router.post("/cancel/{query_id}")
+@router.post("/cancel/{query_id}", dependencies=[Depends(runs)])
 def cancel(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
     """Stops the run of a query, if there is one."""
     query = site.query(query_id)
