@@ -27,7 +27,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
         case "postgresql":
             return target(request.getfixturevalue("postgres_server"))
         case _:
-            return target(request.getfixturevalue("mariadb_server"))
+            return target(request.getfixturevalue("mariadb_url"))
 
 
 def numbers(place: Target, count: int) -> str:
