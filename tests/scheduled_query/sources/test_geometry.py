@@ -43,9 +43,9 @@ def test_the_other_byte_order_is_read_too():
 
 @pytest.mark.parametrize("raw", [b"", b"\x00", geometry(1, b""), geometry(99, b""), geometry(0, b"")])
 def test_what_cannot_be_read_is_hex(raw: bytes):
-    assert geometry_text(raw) == "0x" + raw.hex()
+    assert geometry_text(raw) == raw.hex()
 
 
 def test_a_collection_inside_itself_for_ever_is_hex():
     raw = struct.pack("<I", 0) + struct.pack("<BII", 1, 7, 1) * 100
-    assert geometry_text(raw) == "0x" + raw.hex()
+    assert geometry_text(raw) == raw.hex()

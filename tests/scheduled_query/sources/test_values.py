@@ -73,7 +73,7 @@ def test_a_float_comes_back_as_it_was():
 
 
 def test_bytes_are_hex():
-    assert row_text(b"\x00\xff", bytearray(b"\x01"), memoryview(b"\x02")) == '["0x00ff","0x01","0x02"]'
+    assert row_text(b"\x00\xff", bytearray(b"\x01"), memoryview(b"\x02")) == '["00ff","01","02"]'
 
 
 def test_dates_and_times_are_iso():
@@ -104,7 +104,7 @@ def test_a_subclass_is_what_it_extends():
 
 def test_nested_values_are_nested_json():
     value = {"a": [1, (2, Decimal("3.30"))], 5: {"b": b"\xaa"}, date(2026, 1, 1): None}
-    assert row_text(value) == '[{"a":[1,[2,3.30]],"5":{"b":"0xaa"},"2026-01-01":null}]'
+    assert row_text(value) == '[{"a":[1,[2,3.30]],"5":{"b":"aa"},"2026-01-01":null}]'
 
 
 def test_nesting_too_deep_for_a_reader_becomes_text():
@@ -178,7 +178,7 @@ def test_escapes_do_not_count_against_a_cell():
 
 def test_long_bytes_are_cut_before_they_are_encoded():
     [cut] = cut_row(bytes(10_000_000))
-    assert cut == "0x" + "0" * (CELL_BYTES - 5) + "…"
+    assert cut == "0" * (CELL_BYTES - 3) + "…"
 
 
 def test_a_long_number_or_array_is_cut_to_a_string():

@@ -2,9 +2,8 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
-from itertools import chain
 from typing import Any
 
 from plugbay_scheduled_query.core.model import MetricConfig, Number
@@ -38,11 +37,12 @@ def number_in(cell: object) -> Number | None:
     return _finite(cell)
 
 
-def first_number(rows: Iterable[Iterable[object]]) -> Number | None:
-    """The first numeric value of a result: row by row, left to right."""
-    for cell in chain.from_iterable(rows):
-        if (found := number_in(cell)) is not None:
-            return found
+def first_number(rows: Iterable[Iterable[object]], binary: Collection[int] = ()) -> Number | None:
+    """The first numeric value of a result: row by row, left to right, but for columns with bytes."""
+    for row in rows:
+        for index, cell in enumerate(row):
+            if index not in binary and (found := number_in(cell)) is not None:
+                return found
     return None
 
 
@@ -71,9 +71,9 @@ def series_of(config: MetricConfig) -> Series:
     return config.metric_name, frozenset((name, value) for name, value in config.labels.items() if value)
 
 
-def gauge_value(rows: Iterable[Iterable[object]]) -> float | None:
+def gauge_value(rows: Iterable[Iterable[object]], binary: Collection[int] = ()) -> float | None:
     """The value that a result gives its gauge: the first numeric one, as a float."""
-    number = first_number(rows)
+    number = first_number(rows, binary)
     return None if number is None else float(number)
 
 

@@ -120,6 +120,7 @@ class Outcome:
     executed_at: datetime | None = None  # none for a trial, of which nothing is kept
     preview: str | None = None  # the beginning of the rows; none when they are short
     value: float | None = None  # the first number, for the gauge
+    binary: frozenset[int] = frozenset()  # columns with bytes, whose digits are no numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -183,11 +183,6 @@ def decode_text(raw: bytes) -> str:
         return raw.decode("utf-8", "surrogateescape")
 
 
-def hex_text(raw: bytes) -> str:
-    """Bytes as `0x3432`: never a number, whatever their digits are."""
-    return f"0x{raw.hex()}"
-
-
 def group_columns(rows: Iterable[Sequence[str]]) -> list[Table]:
     """Rows of (schema, table, column, type), in order, as tables."""
     columns: dict[tuple[str, str], list[tuple[str, str]]] = {}

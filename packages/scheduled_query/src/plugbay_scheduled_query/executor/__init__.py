@@ -211,7 +211,13 @@ def _success(reply: Reply, duration_ms: int) -> Outcome:
     end = reply.end
     text = reply.rows.decode("utf-8")
     return Outcome(
-        Status.SUCCESS, tuple(end["columns"]), text, end["row_count"], end["truncated"], duration_ms
+        Status.SUCCESS,
+        tuple(end["columns"]),
+        text,
+        end["row_count"],
+        end["truncated"],
+        duration_ms,
+        binary=frozenset(end["binary"]),
     )
 
 

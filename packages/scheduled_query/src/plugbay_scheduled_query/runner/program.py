@@ -208,6 +208,7 @@ class Runner:
             "columns": writer.columns,
             "row_count": writer.row_count,
             "truncated": writer.is_truncated,
+            "binary": writer.binary_columns,
         }
 
     def _ending(self, session: Session, error: Exception) -> dict[str, Any]:

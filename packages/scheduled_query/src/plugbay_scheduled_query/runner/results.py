@@ -12,9 +12,10 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
 
-from plugbay_scheduled_query.dialects.contract import NESTING_LIMIT, JsonText, NumberText, Rows, hex_text
+from plugbay_scheduled_query.dialects.contract import NESTING_LIMIT, JsonText, NumberText, Rows
 from plugbay_scheduled_query.runner.protocol import Caps, pack_rows
 
+BINARY = (bytes, bytearray, memoryview)
 FLUSH_BYTES = 64 * 1024
 FIRST_ROWS = 8  # few, until it is known how long a row is
 MOST_ROWS = 500
@@ -47,6 +48,11 @@ class ResultWriter:
     def is_truncated(self) -> bool:
         """Whether anything was left out."""
         return self._has_stopped or self._has_lost_columns or self._encoder.has_cut
+
+    @property
+    def binary_columns(self) -> list[int]:
+        """Those that held bytes, which are written as hexadecimal digits and are no numbers."""
+        return sorted(self._encoder.binary_columns)
 
     def write(self, result: Rows) -> None:
         """Read and send the rows, to the last one or to the first limit."""
@@ -107,13 +113,14 @@ def _shorten(name: str) -> str:
 
 
 class RowEncoder:
-    """Encodes rows as JSON arrays; `has_cut` tells whether any cell was too long."""
+    """Encodes rows as JSON arrays; tells whether any cell was too long, and which columns held bytes."""
 
     def __init__(self, cell_bytes: int) -> None:
         self._limit = cell_bytes
         self._plain = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
         self._rows_are_plain = True
         self.has_cut = False
+        self.binary_columns: set[int] = set()
 
     def encode_rows(self, rows: Sequence[Sequence[Any]]) -> bytes | None:
         """Many plain rows at once, without the outer brackets; None when they must be taken one by one."""
@@ -128,11 +135,14 @@ class RowEncoder:
 
     def encode_row(self, row: Sequence[Any]) -> bytes:
         """One row, whatever is in it."""
-        return self.encode_rows((row,)) or to_bytes(f"[{','.join(map(self._cell, row))}]")
+        if encoded := self.encode_rows((row,)):
+            return encoded
+        self.binary_columns.update(index for index, value in enumerate(row) if isinstance(value, BINARY))
+        return to_bytes(f"[{','.join(map(self._cell, row))}]")
 
     def _cell(self, value: Any) -> str:
-        if isinstance(value, bytes | bytearray | memoryview):
-            value = hex_text(bytes(value[: self._limit // 2 + 1]))
+        if isinstance(value, BINARY):
+            value = bytes(value[: self._limit // 2 + 1]).hex()
         text = value if isinstance(value, str) else encode_value(value)
         if _is_longer(text, self._limit):
             self.has_cut = True
@@ -263,9 +273,9 @@ _ENCODERS: dict[type, Callable[[Any], str]] = {
     int: _encode_int,
     float: _encode_float,
     str: _quote,
-    bytes: lambda value: _quote(hex_text(value)),
-    bytearray: lambda value: _quote(hex_text(value)),
-    memoryview: lambda value: _quote(hex_text(value)),
+    bytes: lambda value: _quote(value.hex()),
+    bytearray: lambda value: _quote(value.hex()),
+    memoryview: lambda value: _quote(value.hex()),
     Decimal: _encode_decimal,
     datetime: lambda value: _quote(value.isoformat()),
     date: lambda value: _quote(value.isoformat()),

@@ -119,7 +119,8 @@ def with_value(outcome: Outcome, run: Run) -> Outcome:
         return outcome
     beginning = preview(outcome.result_json)
     # a gauge's value is looked for to the end; what a chart alone shows is not worth reading 10 MB
-    value = gauge_value(iter_rows(outcome.result_json if run.metric else beginning.text))
+    rows = iter_rows(outcome.result_json if run.metric else beginning.text)
+    value = gauge_value(rows, outcome.binary)
     return replace(outcome, value=value, preview=None if beginning.is_whole else beginning.text)
 
 

@@ -27,7 +27,6 @@ from plugbay_scheduled_query.dialects.contract import (
     StaleSessionError,
     Table,
     group_columns,
-    hex_text,
     iso_text,
 )
 
@@ -243,7 +242,7 @@ def geometry_text(raw: bytes) -> str:
         srid = struct.unpack_from("<I", raw)[0]
         text = _GeometryReader(raw, _SRID_BYTES).geometry()
     except (struct.error, IndexError):
-        return hex_text(raw)
+        return raw.hex()
     return f"SRID={srid};{text}" if srid else text
 
 

@@ -267,7 +267,7 @@ def _after_saving(site: Site, saved: Saved, text: str) -> Response:
 
 def _tried_result(outcome: Outcome, typed: Mapping[str, str]) -> dict[str, Any]:
     text = outcome.result_json or "[]"
-    value = gauge_value(iter_rows(text))
+    value = gauge_value(iter_rows(text), outcome.binary)
     short = preview(text)
     made = in_every_form(outcome.columns, short.text, short.is_whole)
     metric = metric_preview(typed, value) if value is not None else {}
