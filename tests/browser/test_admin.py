@@ -128,6 +128,7 @@ def test_settings_are_changed_refused_and_reset(opened: Callable[..., Page]):
     page.get_by_label("Api key", exact=True).fill("hunter2")
     page.get_by_role("button", name="Save settings").click()
     expect(page.get_by_text("Saved for shop:")).to_be_visible()
+    assert barriers(page) == []  # what was changed has a button that resets it
     page.reload()
     expect(size).to_have_value("20")
     expect(page.get_by_label("Greeting", exact=True)).to_have_value("Hello <b>you</b>")
