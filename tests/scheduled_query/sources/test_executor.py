@@ -13,6 +13,9 @@ from plugbay_scheduled_query.executor.pool import RunnerState
 from plugbay_scheduled_query.runner.protocol import Caps
 from runner_kit import Asker, Started, eventually, is_gone, target
 
+# how a runner tells of a result without rows
+EMPTY = {"status": "success", "columns": [], "row_count": 0, "truncated": False, "binary": []}
+
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
 
 
@@ -367,7 +370,7 @@ def test_a_runner_that_hangs_while_it_connects_is_a_failure(
 def test_the_time_to_connect_does_not_count_against_the_query(
     make: Callable[..., Asker], sqlite_url: str, program: Callable[[str], None]
 ):
-    end = "pack_json(FrameKind.END, {'status': 'success', 'columns': [], 'row_count': 0, 'truncated': False})"
+    end = f"pack_json(FrameKind.END, {EMPTY})"
     connecting, started = (f"channel.sendall(pack(FrameKind.{kind}))" for kind in ("CONNECTING", "STARTED"))
     slowly = f"{connecting}; time.sleep(3.5); {started}"
     program(
@@ -380,7 +383,7 @@ def test_the_time_to_connect_does_not_count_against_the_query(
 def test_an_answer_that_comes_after_the_limit_is_still_a_timeout(
     make: Callable[..., Asker], sqlite_url: str, program: Callable[[str], None]
 ):
-    end = "pack_json(FrameKind.END, {'status': 'success', 'columns': [], 'row_count': 0, 'truncated': False})"
+    end = f"pack_json(FrameKind.END, {EMPTY})"
     wait = "FrameReader(control).read()"  # for the cancel
     program(
         BOOT + f"reader.read(); {wait}; channel.sendall(pack(FrameKind.ROWS, b'[]') + {end}); time.sleep(600)"

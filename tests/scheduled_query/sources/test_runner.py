@@ -80,7 +80,8 @@ def test_a_session_is_opened_once_and_announced(line: Line, sqlite_url: str):
     line.ask(sqlite_url, "SELECT 1")
     kinds, end = line.answer()
     assert kinds == [FrameKind.CONNECTING, FrameKind.STARTED, FrameKind.ROWS, FrameKind.END]
-    assert end == {"status": "success", "columns": ["1"], "row_count": 1, "truncated": False}
+    told = {"columns": ["1"], "row_count": 1, "truncated": False, "binary": []}
+    assert end == {"status": "success", **told}
     line.ask(sqlite_url, "SELECT 2")
     assert line.answer()[0] == [FrameKind.ROWS, FrameKind.END]
 
