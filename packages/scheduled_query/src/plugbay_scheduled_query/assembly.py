@@ -8,7 +8,6 @@ from plugbay import Plugbay
 
 from plugbay_scheduled_query.catalogue import Catalogue
 from plugbay_scheduled_query.catalogue.editing import SourceEditing
-from plugbay_scheduled_query.core.model import Execution, Outcome, Run
 from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
@@ -21,17 +20,17 @@ from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository
-from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once
+from plugbay_scheduled_query.runs.claiming import BY_HAND, OWNER, PERIOD_S, most_at_once
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
 from plugbay_scheduled_query.runs.service import JOB, TASK, Service
-from plugbay_scheduled_query.runs.telling import Notifications, Reports
+from plugbay_scheduled_query.runs.telling import Notifications, Reports, Told
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.web.dependencies import Parts
 
 NOTIFY = "notify"
 BEHIND = -10  # the priority of messages: after every run
-EXTRA_RUNNERS = 4  # beyond max_parallel: what people start by hand does not wait for the schedule
+ASIDES = 8  # runners for what people look at: tries, tables, tests
 PURGE_STEPS = 20  # of what deleted queries left behind and of surplus history, per minute
 
 
@@ -60,7 +59,7 @@ class Assembly:
 
     def follow(self, settings: Settings) -> None:
         """Puts into effect what is not looked up each time it is needed."""
-        self.parts.executor.resize(_runners(settings))
+        self.parts.executor.resize(_runners(self.engine, settings))
         self.retiming.follow(settings.timezone)
         self.retiming.mend(settings.timezone)
         self.parts.catalogue.adopt(settings.named_sources())  # last: it may fail
@@ -98,8 +97,9 @@ class Assembly:
         self.parts.executor.close()
 
 
-def _runners(settings: Settings) -> int:
-    return settings.max_parallel + EXTRA_RUNNERS
+def _runners(engine: Any, settings: Settings) -> int:
+    """As many as may be wanted at once: the schedule, people and those who look have theirs each."""
+    return most_at_once(engine.workers, settings) + BY_HAND + ASIDES
 
 
 def slots_of(engine: Any, settings: Settings) -> Slots:
@@ -111,7 +111,7 @@ def slots_of(engine: Any, settings: Settings) -> Slots:
 def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> Assembly:
     """Builds the service from the host's store, clock and events."""
     store, clock = host.store, host.clock
-    executor = Executor(_runners(settings()), clock=clock)
+    executor = Executor(_runners(engine, settings()), asides=ASIDES, clock=clock)
     sources = SourceRepository(store, host.secrets, clock)
     catalogue = Catalogue(sources, executor, host)
     gauges = GaugeKeeper(StoredGauges(store), clock)
@@ -119,11 +119,11 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     notifications = Notifications(settings, lambda: engine.submit(OWNER, NOTIFY, priority=BEHIND))
     executing = Executing(clock, catalogue, executor, settings)
 
-    def tell(run: Run, outcome: Outcome, execution: Execution) -> None:
-        if run.metric:
-            gauges.refresh(run.query_id)
-        reports.tell(run, outcome, execution)
-        notifications.announce(run, outcome, execution)
+    def tell(group: list[Told]) -> None:
+        gauges.refresh([run.query_id for run, _, _ in group if run.metric])
+        for told in group:
+            reports.tell(*told)
+            notifications.announce(*told)
 
     service = Service(
         store=store,

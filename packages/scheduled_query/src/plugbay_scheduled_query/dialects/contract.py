@@ -131,8 +131,11 @@ class Session(Protocol):
         """Whether the database itself says that the time was up."""
         return False
 
-    def reset(self) -> bool:
-        """Undo all that a statement could leave behind; False when only a new session is clean."""
+    def reset(self, is_last: bool) -> bool:
+        """Undo all that a statement could leave behind; False when only a new session is clean.
+
+        After the last statement for now, the session also lets go of what it holds in the server.
+        """
         return False
 
     def close(self) -> None:

@@ -5,8 +5,8 @@ each has to end.
 """
 
 import threading
-from collections.abc import Callable, Hashable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from plugbay import Clock, SystemClock, get_logger
@@ -23,7 +23,7 @@ from plugbay_scheduled_query.executor.time_limit import (
     LOOK_LIMIT_S,
     TimeLimit,
 )
-from plugbay_scheduled_query.runner.protocol import Caps, FrameKind, pack_json
+from plugbay_scheduled_query.runner.protocol import Asked, Caps, Request
 
 ATTEMPTS = 3  # a runner that died while idle got nothing of the request, so another may have it
 MEMORY_BYTES = 512_000_000
@@ -32,7 +32,7 @@ STOPPING = "the service is stopping"
 log = get_logger(__name__)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Statement:
     """One statement to run on one source; the run's id is what it can be cancelled by."""
 
@@ -51,10 +51,15 @@ class Statement:
 class _Underway:
     """A statement that waits for a runner, or is in one."""
 
-    def __init__(self) -> None:
+    def __init__(self, statement: Statement) -> None:
+        self.statement = statement
         self.child: Child | None = None
         self.number = 0
         self.cancelled_by: str | None = None
+
+    @property
+    def is_cancelled(self) -> bool:
+        return self.cancelled_by is not None
 
 
 class Executor:
@@ -65,25 +70,41 @@ class Executor:
         max_runners: int = 8,
         *,
         ahead: int = 2,
+        asides: int = 8,
         memory_bytes: int = MEMORY_BYTES,
         clock: Clock | None = None,
     ) -> None:
         self._clock = clock or SystemClock()
-        self._pool = Pool(max_runners, ahead, memory_bytes)
+        self._pool = Pool(max_runners, ahead, asides, memory_bytes)
         self._lock = threading.Lock()
         self._underway: dict[Hashable, _Underway] = {}
 
     def run(self, statement: Statement) -> Outcome:
         """Run one statement to its end, whatever that is; never raises for what a query or source does."""
-        place = _Underway()
-        with self._lock:
-            self._underway[statement.run_id] = place
-            place.cancelled_by = statement.stopped_by() or None
+        outcomes: list[Outcome] = []
+        self.run_slice([statement], lambda _, outcome: outcomes.append(outcome), is_aside=True)
+        return outcomes[0]
+
+    def run_slice(
+        self,
+        statements: Sequence[Statement],
+        ended: Callable[[Statement, Outcome], object],
+        is_aside: bool = False,
+    ) -> list[tuple[Statement, str]]:
+        """Run statements for one source one after the other in one runner, and tell the end of each at once.
+
+        When one of them takes its time, or the runner with it, those behind it come back untouched, each with
+        who cancelled it meanwhile; never the first. An aside is what somebody looks at: so many at a time,
+        whatever the schedule has to do.
+        """
+        places = [self._enter(statement) for statement in statements]
         try:
-            return self._outcome(place, statement)
+            left = self._outcomes(places, ended, is_aside)
+            return [(place.statement, place.cancelled_by or "") for place in left]
         finally:
             with self._lock:
-                self._underway.pop(statement.run_id, None)
+                for statement in statements:
+                    self._underway.pop(statement.run_id, None)
 
     def cancel(self, run_id: Hashable, by: str) -> bool:
         """Stop a run; False when there is none of this id."""
@@ -122,89 +143,125 @@ class Executor:
         """End every runner and wait until all are gone; runs on their way end as failed."""
         self._pool.close()
 
-    def _outcome(self, place: _Underway, statement: Statement) -> Outcome:
-        started = self._clock.monotonic()
-        reply = self._converse(place, statement, "run")
-        duration_ms = round((self._clock.monotonic() - started) * 1000)
-        if place.cancelled_by is not None:
-            reason = f"cancelled by {place.cancelled_by}"
-            return Outcome(Status.FAILED, duration_ms=duration_ms, error=reason)
-        if reply.status == "success":
-            return _success(reply, duration_ms)
-        return Outcome(_status(reply), duration_ms=duration_ms, error=_reason(reply, statement))
+    def _enter(self, statement: Statement) -> _Underway:
+        place = _Underway(statement)
+        with self._lock:
+            self._underway[statement.run_id] = place
+            place.cancelled_by = statement.stopped_by() or None
+        return place
+
+    def _outcomes(
+        self, places: list[_Underway], ended: Callable[[Statement, Outcome], object], is_aside: bool
+    ) -> list[_Underway]:
+        """Tells how each ended; returns those that came back."""
+        started, done = self._clock.monotonic(), 0
+        for reply, place in zip(self._converse(places, "run", is_aside), places, strict=False):
+            now = self._clock.monotonic()
+            ended(place.statement, _outcome(place, reply, round((now - started) * 1000)))
+            started, done = now, done + 1
+        return places[done:]
 
     def _look(self, target: Target, ask: str) -> Any:
-        statement = Statement(object(), target, "", LOOK_LIMIT_S)
-        reply = self._converse(_Underway(), statement, ask)
+        place = _Underway(Statement(object(), target, "", LOOK_LIMIT_S))
+        [reply] = self._converse([place], ask, is_aside=True)
         if reply.end.get("refused"):
-            raise SourceRefusedError(_reason(reply, statement))
+            raise SourceRefusedError(_reason(reply, place.statement))
         if reply.status != "success":
-            raise SourceUnavailableError(_reason(reply, statement))
+            raise SourceUnavailableError(_reason(reply, place.statement))
         return reply.end["data"]
 
     def _end_session(self, target: Target, number: int) -> None:
         """Have another runner end what one that is gone has left running in the database."""
-        statement = Statement(object(), target, str(number), LOOK_LIMIT_S)
-        threading.Thread(target=self._converse, args=(_Underway(), statement, "end"), daemon=True).start()
+        place = _Underway(Statement(object(), target, str(number), LOOK_LIMIT_S))
 
-    def _converse(self, place: _Underway, statement: Statement, ask: str) -> Reply:
-        for _ in range(ATTEMPTS):
+        def end() -> None:
+            list(self._converse([place], "end", is_aside=False))
+
+        threading.Thread(target=end, daemon=True).start()
+
+    def _converse(self, places: list[_Underway], ask: str, is_aside: bool) -> Iterator[Reply]:
+        """The replies to a slice, in order: at least one."""
+        for attempt in range(1, ATTEMPTS + 1):
             try:
-                reply = self._attempt(place, statement, ask)
+                yield from self._attempt(places, ask, is_aside)
+                return
             except RunnerGoneError as error:
-                reply = Reply("failed", str(error), is_runner_sound=False)
+                if attempt == ATTEMPTS or self._pool.is_closed:
+                    yield self._lost(str(error))
+                    return
             except PoolClosedError:
-                return Reply("failed", STOPPING)
-            else:
-                break
-        return Reply("failed", STOPPING) if self._pool.is_closed and not reply.is_runner_sound else reply
+                yield self._lost(STOPPING)
+                return
 
-    def _attempt(self, place: _Underway, statement: Statement, ask: str) -> Reply:
-        target = statement.target
-        child = self._pool.take(target.dialect, target.key, lambda: place.cancelled_by is not None)
+    def _lost(self, error: str) -> Reply:
+        return Reply("failed", STOPPING if self._pool.is_closed else error, is_runner_sound=False)
+
+    def _attempt(self, places: list[_Underway], ask: str, is_aside: bool) -> Iterator[Reply]:
+        target, first = places[0].statement.target, places[0]
+        child = self._pool.take(target.dialect, target.key, lambda: first.is_cancelled, is_aside)
         if child is None:
-            return Reply("cancelled")
-        reply = None
+            yield Reply("cancelled")
+            return
+        is_sound = False
         try:
             with self._lock:
-                place.child, place.number = child, child.number
-            is_cancelled = place.cancelled_by is not None
-            reply = Reply("cancelled") if is_cancelled else self._ask(child, statement, ask)
-            return reply
+                for number, place in enumerate(places, child.last_number + 1):
+                    place.child, place.number = child, number
+            if first.is_cancelled:
+                is_sound = True
+                yield Reply("cancelled")
+                return
+            for reply in self._ask(child, places, ask):
+                is_sound = reply.is_runner_sound
+                yield reply
         finally:
             with self._lock:
-                place.child = None
-            self._pool.give_back(child, is_sound=reply is not None and reply.is_runner_sound)
+                for place in places:
+                    place.child = None
+            self._pool.give_back(child, is_sound)
 
-    def _ask(self, child: Child, statement: Statement, ask: str) -> Reply:
-        limit = TimeLimit(statement.timeout_s, statement.connect_s)
-        conversation = Conversation(child, limit, statement.caps.result_bytes)
-        reply = conversation.hold(_frame(statement, ask, child.number))
-        if reply.is_runner_sound:
-            return reply
-        target = statement.target
+    def _ask(self, child: Child, places: list[_Underway], ask: str) -> Iterator[Reply]:
+        statement = places[0].statement
+        limits = [TimeLimit(place.statement.timeout_s, place.statement.connect_s) for place in places]
+        conversation = Conversation(child, limits, statement.caps.result_bytes)
+        for reply in conversation.hold(_frame(places, ask)):
+            if not reply.is_runner_sound:
+                self._replace(child, statement.target, reply, ask)
+            yield self._lost(reply.error or "") if self._is_cut_off(reply) else reply
+
+    def _is_cut_off(self, reply: Reply) -> bool:
+        return self._pool.is_closed and not reply.is_runner_sound
+
+    def _replace(self, child: Child, target: Target, reply: Reply, ask: str) -> None:
         tell = log.warning if reply.error else log.info
         tell("runner_replaced", dialect=target.dialect, reason=target.mask(reply.error or "it has grown"))
         if not reply.end and child.session and ask != "end":
             self._end_session(target, child.session)
-        return reply
 
 
-def _frame(statement: Statement, ask: str, number: int) -> bytes:
-    target = statement.target
-    content = {
-        "number": number,
-        "ask": ask,
-        "dialect": target.dialect,
-        "key": target.key,
-        "params": target.params,
-        "sql": statement.sql,
-        "timeout_s": statement.timeout_s,
-        "connect_s": statement.connect_s,
-        "caps": asdict(statement.caps),
-        "allowed_functions": sorted(statement.allowed_functions),
-    }
-    return pack_json(FrameKind.REQUEST, content)
+def _frame(places: list[_Underway], ask: str) -> bytes:
+    first = places[0].statement
+    return Request(
+        ask=ask,
+        dialect=first.target.dialect,
+        key=first.target.key,
+        params=first.target.params,
+        connect_s=first.connect_s,
+        caps=first.caps,
+        allowed_functions=first.allowed_functions,
+        statements=[
+            Asked(place.number, place.statement.sql, place.statement.timeout_s) for place in places
+        ],
+    ).packed()
+
+
+def _outcome(place: _Underway, reply: Reply, duration_ms: int) -> Outcome:
+    if place.is_cancelled:
+        reason = f"cancelled by {place.cancelled_by}"
+        return Outcome(Status.FAILED, duration_ms=duration_ms, error=reason)
+    if reply.status == "success":
+        return _success(reply, duration_ms)
+    return Outcome(_status(reply), duration_ms=duration_ms, error=_reason(reply, place.statement))
 
 
 def _success(reply: Reply, duration_ms: int) -> Outcome:

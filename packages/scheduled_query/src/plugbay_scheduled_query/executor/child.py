@@ -1,6 +1,7 @@
-"""The parent's hold on one runner: start it, ask it one thing at a time, end it."""
+"""The parent's hold on one runner: start it, hand it a slice of statements, listen to its answers, end it."""
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -8,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,12 +21,15 @@ from plugbay_scheduled_query.runner.protocol import (
     FrameKind,
     FrameReader,
     ProtocolError,
-    pack_cancel,
+    numbers_in,
+    pack_numbers,
 )
 
 PROGRAM = "from plugbay_scheduled_query.runner.program import main; main()"
 START_LIMIT_S = 30  # a machine that is busy starting many
 FAREWELL_S = 1.0  # a runner that was hung up on ends by itself in this time
+RECALL_LIMIT_S = 10.0  # the runner's second thread answers, whatever the first one does
+PATIENCE_S = 0.05  # a statement that takes longer holds up nobody: those behind it in its slice are called back
 RESULT_SLACK_BYTES = 1_000_000  # a runner that sends more than its cap is not in its right mind
 # of the server's environment a runner gets only what drivers need: no keys, no passwords
 PASSED_ON = (
@@ -51,7 +56,8 @@ class Child:
         """Start it; to be called from a thread that outlives it, whose end would end the runner (Linux)."""
         self.dialect: str | None = None
         self.key = ""
-        self.number = 0  # of the request at hand, or of the last one
+        self.number = 0  # of the statement at hand, or of the last one
+        self.last_number = 0  # that was ever sent
         self.session = 0  # the number that the server gave to its session, if it goes on when we end
         self.last_used = time.monotonic()
         self._is_ready = False
@@ -64,6 +70,7 @@ class Child:
                 self.close()
                 raise
         self._reader = FrameReader(self._channel)
+        self._answers = FrameReader(self._control)
 
     def send(self, frame: bytes) -> None:
         """Send a request; RunnerGoneError when the runner is no more and so got nothing of it."""
@@ -101,9 +108,21 @@ class Child:
         return frame
 
     def cancel(self, number: int) -> None:
-        """Ask the runner to stop the request of this number."""
+        """Ask the runner to stop the statement of this number."""
         with contextlib.suppress(OSError):
-            self._control.sendall(pack_cancel(number))
+            self._control.sendall(pack_numbers(FrameKind.CANCEL, number))
+
+    def recall(self, first: int, end: int) -> int:
+        """Have the runner begin no more of these numbers; returns the last one that it has begun."""
+        try:
+            self._control.sendall(pack_numbers(FrameKind.RECALL, first, end))
+            frame = self._answers.read(time.monotonic() + RECALL_LIMIT_S)
+        except (OSError, ProtocolError):
+            frame = None
+        if frame is None:
+            self.kill()
+            return 0
+        return numbers_in(frame[1])[0]
 
     def kill(self) -> None:
         """End the runner at once."""
@@ -163,30 +182,53 @@ class Reply:
 
 
 class Conversation:
-    """One request to one runner: asks, and listens until the answer, the time limit or the runner's end."""
+    """One slice of statements for one runner: asks once, and listens to one answer after the other."""
 
-    def __init__(self, child: Child, limit: TimeLimit, result_bytes: int) -> None:
+    def __init__(self, child: Child, limits: Sequence[TimeLimit], result_bytes: int) -> None:
         self._child = child
-        self._limit = limit
+        self._limits = limits
+        self._first = child.last_number + 1
+        self._end = self._first + len(limits)  # the number after the last that the runner will answer
         self._most_bytes = result_bytes + RESULT_SLACK_BYTES
         self._rows = bytearray()
 
-    def hold(self, request: bytes) -> Reply:
-        """The reply to a request; RunnerGoneError only when the runner never got it."""
+    def hold(self, request: bytes) -> Iterator[Reply]:
+        """A reply for each statement, in order, until one of them is the runner's last, or called back.
+
+        RunnerGoneError only when the runner never got the request.
+        """
         self._child.send(request)
+        self._child.last_number += len(self._limits)
+        for number in itertools.count(self._first):
+            if number >= self._end:
+                return
+            self._child.number = number
+            reply = self._reply(number)
+            yield reply
+            if not reply.is_runner_sound:
+                return
+
+    def _reply(self, number: int) -> Reply:
+        self._limit = self._limits[number - self._first]
         self._limit.run()
+        self._rows = bytearray()
         try:
-            return self._listen()
+            return self._listen(number)
         except RunnerGoneError as error:
             status = "timeout" if self._limit.is_over else "failed"
             return Reply(status, str(error), is_runner_sound=False)
 
-    def _listen(self) -> Reply:
+    def _listen(self, number: int) -> Reply:
+        recall_at = time.monotonic() + PATIENCE_S
         while True:
+            deadline = self._limit.deadline
+            is_followed = number + 1 < self._end
             try:
-                kind, payload = self._child.read(self._limit.deadline)
+                kind, payload = self._child.read(min(deadline, recall_at) if is_followed else deadline)
             except TimeoutError:
-                if reply := self._run_out():
+                if is_followed:
+                    self._end = 1 + max(number, self._child.recall(number + 1, self._end))
+                elif reply := self._run_out():
                     return reply
                 continue
             if kind == FrameKind.END:

@@ -13,6 +13,7 @@ IDLE_LIMIT_S = 60.0  # what is not used for this long, beyond those ahead, is le
 EXCHANGE_AFTER_S = 0.5  # idle for so long, a runner makes room for one of another dialect that somebody wants
 RETRY_START_S = 1.0  # after a start that the system refused
 LOOK_AT_DYING_S = 0.02
+ANY = -1  # in place of the number of a statement
 
 log = get_logger(__name__)
 
@@ -33,17 +34,18 @@ class RunnerState:
 class Pool:
     """Lends runners to threads; a thread of its own, the keeper, starts and ends them."""
 
-    def __init__(self, most: int, ahead: int, memory_bytes: int) -> None:
+    def __init__(self, most: int, ahead: int, asides: int, memory_bytes: int) -> None:
         self._most = most
+        self._asides = asides
         self._ahead = min(ahead, most)
         self._memory_bytes = memory_bytes
         lock = threading.Lock()
         self._changed = threading.Condition(lock)
         self._keeper_wanted = threading.Condition(lock)
         self._idle: list[Child] = []  # the one used last is at the end
-        self._busy: set[Child] = set()
+        self._busy: dict[Child, bool] = {}  # whether it was lent for an aside
         self._dying: dict[Child, float] = {}  # when patience ends
-        self._doomed: dict[Child, tuple[float, int]] = {}  # when to kill, if still at this request
+        self._doomed: dict[Child, dict[int, float]] = {}  # when to kill, if still at the statement of a number
         self._wanted: list[str] = []  # the dialects that threads wait for
         self._start_error: str | None = None
         self.is_closed = False
@@ -57,18 +59,27 @@ class Pool:
             self._most = most
             self._keeper_wanted.notify()
 
-    def take(self, dialect: str, key: str, is_given_up: Callable[[], bool]) -> Child | None:
-        """A runner of this dialect, best one that knows the source; None when the caller gave up waiting."""
+    def take(
+        self, dialect: str, key: str, is_given_up: Callable[[], bool], is_aside: bool = False
+    ) -> Child | None:
+        """A runner of this dialect, best one that knows the source; None when the caller gave up waiting.
+
+        Of asides only so many have one at a time: the rest of the runners is there for the others.
+        """
         with self._changed:
+            self._changed.wait_for(lambda: not is_aside or self._has_aside() or is_given_up())
             child = self._pick(dialect, key)
             if child is None:
                 child = self._await_runner(dialect, key, is_given_up)
             if child is not None:
-                child.dialect, child.key, child.number = dialect, key, child.number + 1
-                self._busy.add(child)
+                child.dialect, child.key = dialect, key
+                self._busy[child] = is_aside
                 if len(self._idle) < self._ahead:
                     self._keeper_wanted.notify()
             return child
+
+    def _has_aside(self) -> bool:
+        return self.is_closed or sum(self._busy.values()) < self._asides
 
     def _await_runner(self, dialect: str, key: str, is_given_up: Callable[[], bool]) -> Child | None:
         self._wanted.append(dialect)
@@ -100,22 +111,22 @@ class Pool:
     def give_back(self, child: Child, is_sound: bool) -> None:
         """Take a runner back; one that misbehaved is replaced."""
         with self._changed:
-            self._busy.discard(child)
+            is_aside = self._busy.pop(child)
             self._doomed.pop(child, None)
             child.last_used = time.monotonic()
             if is_sound and not self.is_closed:
                 self._idle.append(child)
             else:
                 self._let_die(child)
-            if self._wanted:
+            if self._wanted or is_aside:
                 self._changed.notify_all()
 
     def kill_later(self, child: Child, number: int, after_s: float) -> None:
-        """End a runner in a while, unless it is done with this request by then."""
+        """End a runner in a while, if it is still at the statement of this number by then."""
         with self._changed:
-            if child in self._busy and child.number == number and child not in self._doomed:
+            if child in self._busy and child.number <= number:
                 # who asks again does not put it off
-                self._doomed[child] = (time.monotonic() + after_s, number)
+                self._doomed.setdefault(child, {}).setdefault(number, time.monotonic() + after_s)
                 self._keeper_wanted.notify()
 
     def wake(self) -> None:
@@ -138,7 +149,7 @@ class Pool:
             self._idle.clear()
             for child in self._busy:
                 child.hang_up()
-                self._doomed[child] = (time.monotonic() + FAREWELL_S, child.number)
+                self._doomed[child] = {ANY: time.monotonic() + FAREWELL_S}
             self._changed.notify_all()
             self._keeper_wanted.notify()
         self._keeper.join()
@@ -212,10 +223,10 @@ class Pool:
 
     def _end_the_doomed(self) -> None:
         now = time.monotonic()
-        for child, (due, number) in list(self._doomed.items()):
-            if now >= due:
-                del self._doomed[child]
-                if child in self._busy and child.number == number:
+        for child, dues in list(self._doomed.items()):
+            for number in [number for number, due in dues.items() if now >= due]:
+                del dues[number]
+                if child in self._busy and number in (child.number, ANY):
                     child.kill()
 
     def _bury_the_dead(self) -> None:
@@ -235,7 +246,7 @@ class Pool:
     def _pause(self) -> float | None:
         now = time.monotonic()
         pauses = [LOOK_AT_DYING_S] if self._dying else []
-        pauses += [max(0.0, due - now) for due, _ in self._doomed.values()]
+        pauses += [max(0.0, due - now) for dues in self._doomed.values() for due in dues.values()]
         if self._wanted and self._idle:
             pauses.append(max(LOOK_AT_DYING_S, self._idle[0].last_used + EXCHANGE_AFTER_S - now))
         if len(self._idle) > self._ahead:

@@ -1,7 +1,7 @@
 """The gauges of queries on /metrics: kept as text, and up to date with the store."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from plugbay import Clock, get_logger, metric_header, metric_sample
@@ -46,14 +46,14 @@ class GaugeKeeper:
             self._catch_up()
             return self._board.text()
 
-    def refresh(self, query_id: int) -> None:
-        """Something happened to a query here: its gauge is current from now on, or at the next scrape."""
+    def refresh(self, query_ids: Sequence[int]) -> None:
+        """Something happened to queries here: their gauges are current from now on, or at the next scrape."""
         try:
-            readings = self._stored.of([query_id])
+            readings = self._stored.of(query_ids)
             with self._lock:
                 self._show(readings)
         except Exception:
-            log.exception("metric_not_updated", id=query_id, reason="its gauge could not be read")
+            log.exception("metrics_not_updated", ids=query_ids, reason="their gauges could not be read")
 
     def _catch_up(self) -> None:
         now = self._clock.now()

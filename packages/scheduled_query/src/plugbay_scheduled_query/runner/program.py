@@ -1,11 +1,10 @@
 """The program of the child process that runs other people's SQL: one statement at a time, under all limits.
 
 It is started by exec with two inherited sockets, loads only the driver of the dialect it is given, and
-ends when its parent does. One thread answers requests, another one watches.
+ends when its parent does. One thread answers requests, statement by statement; another one watches.
 """
 
 import contextlib
-import json
 import os
 import signal
 import socket
@@ -27,12 +26,14 @@ from plugbay_scheduled_query.runner.limits import (
     restrict_process,
 )
 from plugbay_scheduled_query.runner.protocol import (
-    Caps,
+    Asked,
     FrameKind,
     FrameReader,
-    cancelled_number,
+    Request,
+    numbers_in,
     pack,
     pack_json,
+    pack_numbers,
 )
 from plugbay_scheduled_query.runner.results import ResultWriter
 
@@ -61,36 +62,44 @@ def main() -> None:
 
 
 class Watch:
-    """The second thread: it sees a cancel come and the parent go, whatever the first one does."""
+    """The second thread: it sees a cancel or a recall come and the parent go, whatever the first one does."""
 
     def __init__(self, control: socket.socket) -> None:
+        self._control = control
         self._reader = FrameReader(control)
         self._lock = threading.Lock()
-        self._number = 0  # of the request at hand; 0 between two
-        self._cancelled = -1
+        self._number = 0  # of the statement at hand; 0 between two
+        self._begun = 0  # the number of the last one that began
+        self._recalled = range(0)  # the numbers that may not begin any more
+        self._cancelled: set[int] = set()
         self._session: Session | None = None
 
     def start(self) -> None:
         threading.Thread(target=self._listen, name="watch", daemon=True).start()
 
-    def enter(self, number: int) -> None:
-        """The first thread begins with a request."""
-        self._number = number
+    def enter(self, number: int) -> bool:
+        """The first thread begins with a statement; False if it was called back before that."""
+        with self._lock:
+            if number in self._recalled:
+                return False
+            self._number = self._begun = number
+            return True
 
     def attend(self, session: Session) -> None:
         """This session may be cancelled from now on."""
         self._session = session
 
     def leave(self) -> None:
-        """The request is done: wait for a cancel that is under way, and let none come after it."""
+        """The statement is done: wait for a cancel that is under way, and let none come after it."""
         with self._lock:
             self._session = None
+            self._cancelled.discard(self._number)
             self._number = 0
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether someone asked to stop the request at hand."""
-        return self._cancelled == self._number
+        """Whether someone asked to stop the statement at hand."""
+        return self._number in self._cancelled
 
     def _listen(self) -> None:
         while True:
@@ -102,8 +111,15 @@ class Watch:
             if frame is None:
                 self._end()
             elif frame[0] == FrameKind.CANCEL:
-                self._cancelled = cancelled_number(frame[1])
+                self._cancelled.update(numbers_in(frame[1]))
                 self._stop_session()
+            elif frame[0] == FrameKind.RECALL:
+                self._recall(range(*numbers_in(frame[1])))
+
+    def _recall(self, numbers: range) -> None:
+        with self._lock:
+            self._recalled = numbers
+            self._control.sendall(pack_numbers(FrameKind.BEGUN, self._begun))
 
     def _stop_session(self) -> None:
         with self._lock, contextlib.suppress(Exception):
@@ -141,58 +157,69 @@ class Runner:
             if not self._handle(request):
                 return
 
-    def _next_request(self) -> dict[str, Any] | None:
+    def _next_request(self) -> Request | None:
         try:
             frame = self._reader.read(time.monotonic() + IDLE_SESSION_S if self._session else None)
         except TimeoutError:
             self._close_session()
             frame = self._reader.read()
-        return json.loads(frame[1]) if frame else None
+        return Request.unpacked(frame[1]) if frame else None
 
-    def _handle(self, request: dict[str, Any]) -> bool:
-        self._watch.enter(request["number"])
-        writer = ResultWriter(Caps(**request["caps"]), self._channel.sendall)
+    def _handle(self, request: Request) -> bool:
+        """Answers one statement after the other; False when this runner is good for no more."""
+        last = request.statements[-1]
+        for asked in request.statements:
+            if not self._watch.enter(asked.number):
+                self._renew_session(is_last=True)
+                break
+            end = self._handle_one(request, asked)
+            if end.get("retire"):
+                return False
+            self._renew_session(is_last=asked is last, was_stopped=end["status"] in ("timeout", "cancelled"))
+        return True
+
+    def _handle_one(self, request: Request, asked: Asked) -> dict[str, Any]:
+        writer = ResultWriter(request.caps, self._channel.sendall)
         try:
-            end = self._answer(request, writer)
+            end = self._answer(request, asked, writer)
         except MemoryError:
             end = {"status": "failed", "error": self._memory_text(), "retire": True}
         except Exception as error:
             is_refused = isinstance(error, SourceRefusedError)
             end = {"status": "failed", "error": describe(error), "refused": is_refused}
         self._watch.leave()
-        if data_bytes() > self._worn_at_bytes:
+        if self._is_worn():
             end["retire"] = True
         rows = writer.rest() if "row_count" in end else b""
         self._channel.sendall(rows + pack_json(FrameKind.END, end))
-        self._renew_session(was_stopped=end["status"] in ("timeout", "cancelled"))
-        return not end.get("retire")
+        return end
 
-    def _answer(self, request: dict[str, Any], writer: ResultWriter) -> dict[str, Any]:
-        session = self._ready_session(request)
+    def _answer(self, request: Request, asked: Asked, writer: ResultWriter) -> dict[str, Any]:
+        session = self._ready_session(request, asked.timeout_s)
         started = time.monotonic()
         try:
-            end = self._ask(session, request, writer)
+            end = self._ask(session, request, asked, writer)
         except Exception as error:
             end = self._ending(session, error)
-        is_late = time.monotonic() - started >= request["timeout_s"]
+        is_late = time.monotonic() - started >= asked.timeout_s
         if self._watch.is_cancelled:
             return {"status": "cancelled"}
         # MariaDB answers 1 instead of an error when SLEEP meets the limit: only the clock tells
         return {"status": "timeout"} if is_late else end
 
-    def _ask(self, session: Session, request: dict[str, Any], writer: ResultWriter) -> dict[str, Any]:
+    def _ask(self, session: Session, request: Request, asked: Asked, writer: ResultWriter) -> dict[str, Any]:
         if self._watch.is_cancelled:
             return {"status": "cancelled"}
-        if request["ask"] == "tables":
+        if request.ask == "tables":
             return {"status": "success", "data": [asdict(table) for table in session.tables()]}
-        if request["ask"] == "self_test":
+        if request.ask == "self_test":
             return {"status": "success", "data": asdict(session.self_test())}
-        if request["ask"] == "end":
-            session.end(int(request["sql"]))
+        if request.ask == "end":
+            session.end(int(asked.sql))
             return {"status": "success"}
-        session.allowed_functions = frozenset(request.get("allowed_functions", ()))
-        with self._metered(session, request["timeout_s"]):
-            return self._run(session, request["sql"], writer)
+        session.allowed_functions = frozenset(request.allowed_functions)
+        with self._metered(session, asked.timeout_s):
+            return self._run(session, asked.sql, writer)
 
     def _metered(self, session: Session, timeout_s: float) -> contextlib.AbstractContextManager[None]:
         if session.is_watched:
@@ -218,34 +245,34 @@ class Runner:
             return {"status": "timeout"}
         return {"status": "failed", "error": describe(error)}
 
-    def _ready_session(self, request: dict[str, Any]) -> Session:
+    def _ready_session(self, request: Request, timeout_s: float) -> Session:
         if self._session is not None and self._can_serve(request):
             with contextlib.suppress(StaleSessionError):
-                self._session.begin(request["timeout_s"])
+                self._session.begin(timeout_s)
                 self._watch.attend(self._session)
                 return self._session
         self._close_session()
-        return self._new_session(request)
+        return self._new_session(request, timeout_s)
 
-    def _can_serve(self, request: dict[str, Any]) -> bool:
+    def _can_serve(self, request: Request) -> bool:
         is_young = time.monotonic() - self._opened_at < SESSION_AGE_S
-        return is_young and self._key == request["key"] and request["ask"] != "self_test"
+        return is_young and self._key == request.key and request.ask != "self_test"
 
-    def _new_session(self, request: dict[str, Any]) -> Session:
+    def _new_session(self, request: Request, timeout_s: float) -> Session:
         self._channel.sendall(pack(FrameKind.CONNECTING))
         session = self._open(request)
-        self._session, self._key, self._opened_at = session, request["key"], time.monotonic()
+        self._session, self._key, self._opened_at = session, request.key, time.monotonic()
         try:
-            session.begin(request["timeout_s"])
+            session.begin(timeout_s)
         except StaleSessionError:
             raise SourceError("the connection was lost as soon as it was made") from None
         self._watch.attend(session)
         self._channel.sendall(pack(FrameKind.STARTED, b"%d" % session.number))
         return session
 
-    def _open(self, request: dict[str, Any]) -> Session:
-        params = Params(request["params"], self._memory_bytes, request["connect_s"])
-        session = dialect_named(request["dialect"]).open_session(params)
+    def _open(self, request: Request) -> Session:
+        params = Params(request.params, self._memory_bytes, request.connect_s)
+        session = dialect_named(request.dialect).open_session(params)
         if not self._is_limited:
             self._is_limited = True
             die_with_parent(self._parent, is_wanted=not session.number)
@@ -256,11 +283,14 @@ class Runner:
                 self._worn_at_bytes = data_bytes() + self._memory_bytes // 2
         return session
 
-    def _renew_session(self, was_stopped: bool) -> None:
+    def _is_worn(self) -> bool:
+        return self._worn_at_bytes < sys.maxsize and data_bytes() > self._worn_at_bytes
+
+    def _renew_session(self, is_last: bool, was_stopped: bool = False) -> None:
         # a cancel on its way to the server could hit the next statement: not in this session, then
         is_clean = False
         with contextlib.suppress(Exception):
-            is_clean = self._session is not None and not was_stopped and self._session.reset()
+            is_clean = self._session is not None and not was_stopped and self._session.reset(is_last)
         if not is_clean:
             self._close_session()
 

@@ -5,9 +5,10 @@ import select
 import socket
 import struct
 import time
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 HEADER = struct.Struct("<BI")
 FRAME_LIMIT = 16 * 1024 * 1024  # bytes: a longer frame means that the other side is not in its right mind
@@ -19,15 +20,22 @@ _NUMBER = struct.Struct("<I")
 
 
 class FrameKind(IntEnum):
-    """What a frame says; a request comes from the parent, all else but `CANCEL` from the runner."""
+    """What a frame says; the first three come from the parent, the others from the runner.
+
+    A request is a slice: several statements for one source, numbered, which the runner answers one by one,
+    each with `ROWS` and an `END`. A `RECALL` asks for a range of them back, as far as they have not begun;
+    `BEGUN` answers it with the number of the last one that has. Cancel, recall and its answer have a line of their own.
+    """
 
     REQUEST = 1
     CANCEL = 2
+    RECALL = 3
     READY = 16
     CONNECTING = 17
     STARTED = 18
     ROWS = 19
     END = 20
+    BEGUN = 21
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,39 @@ class Caps:
     columns: int = 1_000
     cell_bytes: int = 65_536
     result_bytes: int = 10_000_000
+
+
+class Asked(NamedTuple):
+    """One statement of a slice; its number is what cancel and recall speak of."""
+
+    number: int
+    sql: str
+    timeout_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A slice of statements for one source; or a look at it: `tables`, `self_test`, or `end` of a session."""
+
+    ask: str
+    dialect: str
+    key: str
+    params: Mapping[str, Any]
+    connect_s: float
+    caps: Caps
+    allowed_functions: Collection[str]
+    statements: Sequence[Asked]
+
+    def packed(self) -> bytes:
+        content = vars(self) | {"caps": astuple(self.caps), "allowed_functions": [*self.allowed_functions]}
+        return pack_json(FrameKind.REQUEST, content)
+
+    @classmethod
+    def unpacked(cls, payload: bytes) -> "Request":
+        content = json.loads(payload)
+        content["caps"] = Caps(*content["caps"])
+        content["statements"] = [Asked(*each) for each in content["statements"]]
+        return cls(**content)
 
 
 class ProtocolError(Exception):
@@ -60,14 +101,14 @@ def pack_json(kind: FrameKind, value: Any) -> bytes:
     return pack(kind, json.dumps(value, separators=(",", ":")).encode("ascii"))
 
 
-def pack_cancel(number: int) -> bytes:
-    """The frame that stops the request of this number, and no other."""
-    return pack(FrameKind.CANCEL, _NUMBER.pack(number))
+def pack_numbers(kind: FrameKind, *numbers: int) -> bytes:
+    """One frame about statements, by their numbers."""
+    return pack(kind, b"".join(map(_NUMBER.pack, numbers)))
 
 
-def cancelled_number(payload: bytes) -> int:
-    """The number of the request that a cancel is for."""
-    return int(_NUMBER.unpack(payload)[0])
+def numbers_in(payload: bytes) -> list[int]:
+    """The numbers of the statements that a frame is about."""
+    return [number for (number,) in _NUMBER.iter_unpack(payload)]
 
 
 class FrameReader:

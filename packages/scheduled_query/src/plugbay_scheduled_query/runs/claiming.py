@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -18,9 +18,11 @@ PERIOD_S = 60
 LEND_A_HAND_S = 0.5  # after the full minute: by then the node that ticked has taken its share
 AGAIN_S = 5.0  # after the store could not be asked what is due
 WINDOW_S = 1.0  # over which throughput is counted
-BATCH = 64  # runs that a process has claimed at the most when nothing paces them
+BATCH = 256  # runs that a process has claimed at the most when nothing paces them
 AHEAD = 2  # times max_parallel: what it claims at the least, so that no slot waits for the next claim
-SPARE_WORKERS = 2  # that the schedule leaves free, so that who presses Run Now does not wait for it
+SLICE = 16  # runs of one source that a worker takes at the most: enough to share its price, few enough to be quick
+
+BY_HAND = 6  # workers that the schedule leaves to people; and people take no more than these
 
 Promise = Future[Execution | None]
 
@@ -50,13 +52,17 @@ class InFlight:
         with self._lock:
             self._waiting.update((run.id, run) for run in runs)
 
-    def begin(self, run_id: int) -> Run | None:
-        """The run, for whoever asks first; None for everybody else."""
+    def begin(self, run_ids: Iterable[int]) -> list[Run]:
+        """Of these runs those that nobody has begun before."""
         with self._lock:
-            run = self._waiting.pop(run_id, None)
-            if run:
-                self._begun[run_id] = run
-            return run
+            begun = [run for run_id in run_ids if (run := self._waiting.pop(run_id, None))]
+            self._begun.update((run.id, run) for run in begun)
+            return begun
+
+    def give_back(self, runs: Iterable[Run]) -> None:
+        """These have not begun after all."""
+        with self._lock:
+            self._waiting.update((run.id, run) for run in runs if self._begun.pop(run.id, None))
 
     def ids(self) -> list[int]:
         with self._lock:
@@ -101,7 +107,7 @@ class Claiming:
         engine: Timers,
         runs: InFlight,
         settings: Callable[[], Settings],
-        submit: Callable[[list[Run]], None],
+        submit: Callable[[list[list[Run]]], None],
     ) -> None:
         self._clock = clock
         self._claims = claims
@@ -184,33 +190,42 @@ class Claiming:
 
 
 class Admission:
-    """A queue with a door: at most `limit()` runs are inside, the others wait.
+    """A queue with a door: at most `limit()` slices are inside, each of one source; the others wait.
 
     Sources take turns, and where there are several none takes the last place: one that hangs or is slow keeps
-    nobody else waiting. Within a source runs go in the order of their claim.
+    nobody else waiting. Within a source runs go in the order of their claim. While there are places for all,
+    each run has one of its own.
     """
 
-    def __init__(self, let_in: Callable[[list[Run]], None], limit: Callable[[], int]) -> None:
+    def __init__(
+        self, let_in: Callable[[list[list[Run]]], None], limit: Callable[[], int], largest: int = SLICE
+    ) -> None:
         self._let_in = let_in
         self._limit = limit
+        self._largest = largest
         self._lock = threading.Lock()
         self._waiting: dict[int, deque[Run]] = {}  # by source, of all that ever came, in their turn
-        self._inside: dict[int, int] = {}  # run → source
+        self._inside: dict[int, int] = {}  # first run of a slice → source
         self.is_shut = False
 
     def put(self, runs: Iterable[Run]) -> None:
         with self._lock:
             for run in runs:
-                if run.source_id not in self._waiting:  # who is new comes next
-                    self._waiting = {run.source_id: deque(), **self._waiting}
-                self._waiting[run.source_id].append(run)
+                self._queue(run.source_id).append(run)
         self._open()
 
-    def leave(self, run_id: int) -> None:
-        """A run is over: another may come in."""
+    def put_back(self, runs: Sequence[Run]) -> None:
+        """These come first again."""
         with self._lock:
-            if self._inside.pop(run_id, None) is None:
-                return  # it never came through this door: Run Now
+            for run in reversed(runs):
+                self._queue(run.source_id).appendleft(run)
+        self._open()
+
+    def leave(self, first_run_id: int) -> None:
+        """A slice is over: another may come in."""
+        with self._lock:
+            if self._inside.pop(first_run_id, None) is None:
+                return  # it came through another door
         self._open()
 
     def shut(self) -> list[Run]:
@@ -219,25 +234,31 @@ class Admission:
             self.is_shut = True
             return [run for waiting in self._waiting.values() for run in waiting]
 
+    def _queue(self, source_id: int) -> deque[Run]:
+        if source_id not in self._waiting:  # who is new comes next
+            self._waiting = {source_id: deque(), **self._waiting}
+        return self._waiting[source_id]
+
     def _open(self) -> None:
         with self._lock:
             coming = [] if self.is_shut else self._admitted(self._limit())
         if coming:
             self._let_in(coming)
 
-    def _admitted(self, limit: int) -> list[Run]:
+    def _admitted(self, limit: int) -> list[list[Run]]:
         inside, admitted = Counter(self._inside.values()), []
         most = limit if len(self._waiting) < 2 else max(1, limit - 1)
+        size = min(self._largest, -(-sum(map(len, self._waiting.values())) // limit))
         while len(self._inside) < limit:
             free = [source for source, runs in self._waiting.items() if runs and inside[source] < most]
             if not free:
                 break
             source = min(free, key=inside.__getitem__)
             self._waiting[source] = waiting = self._waiting.pop(source)  # of equals the others are next
-            run = waiting.popleft()
-            self._inside[run.id] = source
+            runs = [waiting.popleft() for _ in range(min(size, len(waiting)))]
+            self._inside[runs[0].id] = source
             inside[source] += 1
-            admitted.append(run)
+            admitted.append(runs)
         return admitted
 
 
@@ -270,6 +291,6 @@ class Throughput:
 
 
 def most_at_once(workers: int, settings: Settings) -> int:
-    """With a pace each source runs one at a time, without one so many in all; some workers stay free."""
-    free = max(1, workers - SPARE_WORKERS)
+    """Slices of the schedule: with a pace each source runs one at a time, without one so many in all."""
+    free = max(1, workers - BY_HAND)
     return free if settings.interval > 0 else min(free, settings.max_parallel)

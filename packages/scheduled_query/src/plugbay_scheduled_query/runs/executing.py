@@ -1,8 +1,8 @@
-"""One execution: guard, runner, number for the gauge; and what came back, recorded in groups."""
+"""A slice of runs: guard, runner, numbers for the gauges; and what came back, recorded in groups."""
 
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
@@ -38,11 +38,14 @@ class Executor(Protocol):
     """Runs SQL somewhere safe, and can stop it."""
 
     def run(self, statement: Statement) -> Outcome: ...
+    def run_slice(
+        self, statements: Sequence[Statement], ended: Callable[[Statement, Outcome], object]
+    ) -> list[tuple[Statement, str]]: ...
     def cancel(self, run_id: Hashable, by: str) -> bool: ...
 
 
 class Executing:
-    """Turns a run into an outcome."""
+    """Turns runs into outcomes."""
 
     def __init__(
         self, clock: Clock, targets: Targets, executor: Executor, settings: Callable[[], Settings]
@@ -52,47 +55,97 @@ class Executing:
         self._executor = executor
         self._settings = settings
 
-    def execute(self, run: Run, stopped_by: Callable[[], str] = str) -> Outcome:
-        """Everything that can go wrong with a query becomes its status here, and is nobody else's trouble."""
-        started_at, started = self._clock.now(), self._clock.monotonic()
-        if run.problem:
-            return failed(run.problem, started_at)
-        try:
-            outcome = self.ask(run.id, run.source_id, run.sql, run.timeout, stopped_by)
-            elapsed_ms = round((self._clock.monotonic() - started) * 1000)
-            duration_ms = outcome.duration_ms or elapsed_ms
-            return with_value(replace(outcome, executed_at=started_at, duration_ms=duration_ms), run)
-        except Exception as error:
-            log.exception("execution_failed", query=run.query_name)
-            return failed(f"internal error: {type(error).__name__}", started_at)
-
-    def ask(
+    def execute(
         self,
-        run_id: Hashable,
-        source_id: int,
-        sql: str,
-        timeout: int | None = None,
+        runs: Sequence[Run],
+        ended: Callable[[Run, Outcome], object],
         stopped_by: Callable[[], str] = str,
-    ) -> Outcome:
-        """Guard, then runner: also what Try it does."""
-        settings = self._settings()
+    ) -> list[tuple[Run, str]]:
+        """Executes runs of one source one after the other, and tells the outcome of each at once.
+
+        Everything that can go wrong with a query becomes its status here, and is nobody else's trouble.
+        Returns those that came back because one before them takes its time, each with who cancelled it.
+        """
+        this = _Slice(self._clock, runs, ended)
+        try:
+            statements = self._statements(this, stopped_by)
+            left = self._executor.run_slice(statements, this.end) if statements else []
+            return [(this.open[statement.run_id], by) for statement, by in left]
+        except Exception as error:
+            log.exception("execution_failed", query=runs[0].query_name)
+            this.end_all(failed(f"internal error: {type(error).__name__}"))
+            return []
+
+    def ask(self, run_id: Hashable, source_id: int, sql: str, timeout: int | None = None) -> Outcome:
+        """Guard, then runner, for whoever wants to see what comes of a text: Try it."""
         try:
             target = self._targets.target(source_id)
         except SourceProblem as problem:
             return failed(str(problem))
-        verdict = check(sql, target.language, settings.rules)
-        if isinstance(verdict, Rejection):
-            return replace(failed(f"rejected: {verdict.reason}"), rejection=verdict)
-        limit_s = chosen_limit_s(timeout, settings.query_timeout, settings.query_timeout_max)
-        allowed = settings.rules.allowed_functions
-        statement = Statement(
-            run_id, target, sql, limit_s, settings.caps, stopped_by=stopped_by, allowed_functions=allowed
-        )
-        return self._executor.run(statement)
+        statement = _guarded(Statement(run_id, target, sql, self._limit_s(timeout)), self._settings())
+        return statement if isinstance(statement, Outcome) else self._executor.run(statement)
+
+    def _statements(self, this: "_Slice", stopped_by: Callable[[], str]) -> list[Statement]:
+        """What the guard lets through; the others have ended."""
+        runs, settings, found = [*this.open.values()], self._settings(), []
+        try:
+            target = self._targets.target(runs[0].source_id)
+        except SourceProblem as problem:
+            this.end_all(failed(str(problem)))
+            return []
+        for run in runs:
+            asked = Statement(run.id, target, run.sql, self._limit_s(run.timeout), stopped_by=stopped_by)
+            statement = failed(run.problem) if run.problem else _guarded(asked, settings)
+            if isinstance(statement, Outcome):
+                this.end(asked, statement)
+            else:
+                found.append(statement)
+        return found
+
+    def _limit_s(self, timeout: int | None) -> int:
+        settings = self._settings()
+        return chosen_limit_s(timeout, settings.query_timeout, settings.query_timeout_max)
 
     def cancel(self, run_id: Hashable, by: str) -> None:
         """Stops what was asked under this id."""
         self._executor.cancel(run_id, by)
+
+
+class _Slice:
+    """Runs of one source that one worker executes in turn: which of them are still open, and when each began."""
+
+    def __init__(self, clock: Clock, runs: Iterable[Run], ended: Callable[[Run, Outcome], object]) -> None:
+        self.open: dict[Hashable, Run] = {run.id: run for run in runs}
+        self._clock = clock
+        self._ended = ended
+        self._begin()
+
+    def end(self, statement: Statement, outcome: Outcome) -> None:
+        """Tells what came of one; the next begins."""
+        self._end(self.open.pop(statement.run_id), outcome)
+
+    def end_all(self, outcome: Outcome) -> None:
+        """The same came of all that are open."""
+        while self.open:
+            self._end(self.open.popitem()[1], outcome)
+
+    def _end(self, run: Run, outcome: Outcome) -> None:
+        duration_ms = outcome.duration_ms or round((self._clock.monotonic() - self._began) * 1000)
+        began = replace(outcome, executed_at=self._began_at, duration_ms=duration_ms)
+        self._begin()
+        self._ended(run, with_value(began, run))
+
+    def _begin(self) -> None:
+        self._began_at, self._began = self._clock.now(), self._clock.monotonic()
+
+
+def _guarded(statement: Statement, settings: Settings) -> Statement | Outcome:
+    """The statement with its limits; or why it is not sent."""
+    rules = settings.rules
+    verdict = check(statement.sql, statement.target.language, rules)
+    if isinstance(verdict, Rejection):
+        return replace(failed(f"rejected: {verdict.reason}"), rejection=verdict)
+    return replace(statement, caps=settings.caps, allowed_functions=rules.allowed_functions)
 
 
 def failed(error: str, at: datetime | None = None) -> Outcome:

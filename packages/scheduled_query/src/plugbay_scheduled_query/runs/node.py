@@ -67,15 +67,16 @@ class Heartbeat:
     def __init__(self, beat: Callable[[], None], is_wanted: Callable[[], object]) -> None:
         self._beat = beat
         self._is_wanted = is_wanted
-        self._is_failing = self._is_closing = False
+        self._is_failing = self._is_closing = self._is_resting = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._work, name="scheduled-query-pulse", daemon=True)
         self._thread.start()
 
     def wake(self) -> None:
         """There may be something to beat for."""
-        with self._changed:
-            self._changed.notify()
+        if self._is_resting:
+            with self._changed:
+                self._changed.notify()
 
     def close(self, patience_s: float = 10.0) -> None:
         """Beats no more."""
@@ -97,5 +98,7 @@ class Heartbeat:
     def _waited(self) -> bool:
         with self._changed:
             self._changed.wait_for(lambda: self._is_closing, BEAT_S)
+            self._is_resting = True
             self._changed.wait_for(lambda: self._is_closing or self._is_wanted())
+            self._is_resting = False
             return not self._is_closing

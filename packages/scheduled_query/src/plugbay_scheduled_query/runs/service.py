@@ -1,9 +1,10 @@
-"""The service: tick, run now, execute, cancel. One execution is told here on one screen."""
+"""The service: tick, run now, execute, cancel. The way of a run is told here on one screen."""
 
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, Protocol
 
 from anyio.to_thread import run_sync
@@ -15,9 +16,18 @@ from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.recording import Ended, Recording
 from plugbay_scheduled_query.repository.takeover import Ownership
-from plugbay_scheduled_query.runs.claiming import OWNER, Claiming, InFlight, Promise, Timers
+from plugbay_scheduled_query.runs.claiming import (
+    BY_HAND,
+    OWNER,
+    Admission,
+    Claiming,
+    InFlight,
+    Promise,
+    Timers,
+)
 from plugbay_scheduled_query.runs.executing import Executing, Recorder, cancelled, interrupted
 from plugbay_scheduled_query.runs.node import Heartbeat, Node
+from plugbay_scheduled_query.runs.telling import Teller, Told
 from plugbay_scheduled_query.settings import Settings
 
 TASK = "collect_execute_scheduled_query"
@@ -71,7 +81,7 @@ class Service:
         engine: Engine,
         executing: Executing,
         settings: Callable[[], Settings],
-        tell: Callable[[Run, Outcome, Execution], None],
+        tell: Callable[[list[Told]], None],
     ) -> None:
         self._clock = clock
         self._node = node
@@ -81,12 +91,13 @@ class Service:
         self._histories = Histories(store)
         self._engine = engine
         self._executing = executing
-        self._tell = tell
         self._leases = store.dialect != "sqlite"  # there nodes hold locks, which the system frees
         self._last_beat = clock.monotonic()
         self._runs = InFlight()
         self._claiming = Claiming(clock, self._claims, engine, self._runs, settings, self._submit)
+        self._by_hand = Admission(self._submit_first, lambda: min(BY_HAND, engine.workers), largest=1)
         self._recorder = Recorder(Recording(store), clock.now, lambda: settings().keeping, self._recorded)
+        self._teller = Teller(tell)
         self._heartbeat = Heartbeat(self._beat, lambda: len(self._runs))
 
     # what the clock asks for
@@ -109,9 +120,8 @@ class Service:
             log.warning("taken_over", query=run.query_name, run=run.id, attempt=run.attempt)
         self._runs.add(lost)
         again = [run for run in lost if _may_run_again(run)]
-        for run in lost:
-            if run not in again and self._runs.begin(run.id):
-                self._recorder.submit(run, interrupted(run, self._clock.now()))
+        for run in self._runs.begin(run.id for run in lost if not _may_run_again(run)):
+            self._recorder.submit(run, interrupted(run, self._clock.now()))
         self._claiming.admission.put(again)
         self._ownership.free_orphaned_lanes()
 
@@ -137,7 +147,7 @@ class Service:
         if run:
             self._runs.add([run])
             promise = self._runs.promise(run.id)
-            self._submit([run], URGENT)
+            self._by_hand.put([run])
             return run.id, promise
         return None if running is None else (running, self._runs.promise(running))
 
@@ -153,43 +163,49 @@ class Service:
         self._cancel(run_id, by)
         return True
 
-    # one execution
+    # a slice of executions
 
     def execute(self, job: Job) -> None:
-        """Guard, run, record; the end of a run that was stopped by the engine is left to the next node."""
+        """Guard, run, record one run after the other; those behind one that is slow go to another worker."""
+        runs = self._runs.begin(job.payload["runs"])  # but for those that were cancelled before they began
+
+        def stopped_by() -> str:
+            return _who(job.cancel_reason)
+
+        def stop() -> None:
+            for run in runs:
+                self._executing.cancel(run.id, stopped_by())
+
         try:
-            if run := self._runs.begin(job.payload["run"]):  # else it was cancelled before it began
-                self._execute(job, run)
+            with job.on_cancel(stop):
+                left = self._executing.execute(runs, partial(self._ended, job), stopped_by) if runs else []
+            self._take_back(job, left)
         finally:
-            self._claiming.admission.leave(job.payload["run"])
+            self._leave(job)
 
     def returned(self, job: Job) -> None:
-        """A run that never began: recorded when a person cancelled it, else given to whoever looks next."""
-        run = self._runs.begin(job.payload["run"])
+        """Runs that never began: recorded when a person cancelled them, else given to whoever looks next."""
+        runs = self._runs.begin(job.payload["runs"])
         if job.cancel_reason.startswith(BY_A_PERSON):
-            if run:
-                self._recorder.submit(run, cancelled(_who(job.cancel_reason), self._clock.now()))
-            self._claiming.admission.leave(job.payload["run"])
-            return
-        self.retire()  # the engine takes nothing any more: those who wait behind this one would come back too
-        if run:
-            self._ownership.release([run.id])
-            self._runs.end(run.id, None)
+            self._take_back(job, [(run, _who(job.cancel_reason)) for run in runs])
+            self._leave(job)
+        else:
+            self.retire()  # the engine takes nothing any more: those who wait behind would come back too
+            self._release(runs)
 
     def retire(self) -> None:
         """Begins nothing any more; what runs goes on."""
         self._claiming.admission.shut()
+        self._by_hand.shut()
 
     def close(self) -> None:
         """Writes what is finished and leaves; what is not is recovered by the next node."""
-        waiting = [run.id for run in self._claiming.admission.shut() if self._runs.begin(run.id)]
+        waiting = [run.id for door in self._doors for run in door.shut()]
         try:
-            if waiting:
-                self._ownership.release(waiting)
+            self._release(self._runs.begin(waiting))
         finally:
-            for run_id in waiting:
-                self._runs.end(run_id, None)
             self._recorder.close()
+            self._teller.close()
             self._heartbeat.close()
             self._node.close()
 
@@ -202,35 +218,63 @@ class Service:
     def is_at_rest(self) -> bool:
         """Whether nothing runs here, and what follows the end of a run is done, too."""
         # both at once: between two looks the end of one run could have started another
-        return self._recorder.is_idle_while(lambda: len(self._runs) == 0)
+        return self._recorder.is_idle_while(lambda: len(self._runs) == 0) and self._teller.is_idle
 
     # inside
 
-    def _submit(self, runs: list[Run], priority: int = 0) -> None:
-        if runs:
-            self._engine.submit_many(OWNER, JOB, [{"run": run.id} for run in runs], priority=priority)
-            self._heartbeat.wake()
+    @property
+    def _doors(self) -> tuple[Admission, Admission]:
+        return self._claiming.admission, self._by_hand
 
-    def _execute(self, job: Job, run: Run) -> None:
-        def stopped_by() -> str:
-            return _who(job.cancel_reason)
+    def _submit(self, slices: list[list[Run]], priority: int = 0) -> None:
+        payloads = [{"runs": [run.id for run in runs]} for runs in slices]
+        self._engine.submit_many(OWNER, JOB, payloads, priority=priority)
+        self._heartbeat.wake()
 
-        with job.on_cancel(lambda: self._executing.cancel(run.id, stopped_by())):
-            outcome = self._executing.execute(run, stopped_by)
-        if job.cancel_reason and not job.cancel_reason.startswith(BY_A_PERSON):
+    def _submit_first(self, slices: list[list[Run]]) -> None:
+        self._submit(slices, URGENT)
+
+    def _ended(self, job: Job, run: Run, outcome: Outcome) -> None:
+        """What came of a run is recorded; if the engine stopped it, its end is left to the next node."""
+        if _is_stopped(job):
             self._runs.end(run.id, None)
         else:
             self._recorder.submit(run, outcome)
 
+    def _take_back(self, job: Job, left: list[tuple[Run, str]]) -> None:
+        """Of runs that never began: the cancelled end, the others go on elsewhere, or with the next node."""
+        if _is_stopped(job):
+            self._release([run for run, _ in left])
+            return
+        again = [run for run, by in left if not by]
+        for run, by in left:
+            if by:
+                self._recorder.submit(run, cancelled(by, self._clock.now()))
+        self._runs.give_back(again)
+        self._claiming.admission.put_back(again)
+
+    def _release(self, runs: list[Run]) -> None:
+        try:
+            if runs:
+                self._ownership.release([run.id for run in runs])
+        finally:
+            for run in runs:
+                self._runs.end(run.id, None)
+
+    def _leave(self, job: Job) -> None:
+        for door in self._doors:
+            door.leave(job.payload["runs"][0])
+
     def _recorded(self, group: list[Ended], executions: list[Execution | None]) -> None:
-        """After each group commit: tell everybody, free the slots, start what waited for them."""
-        for (run, outcome), execution in zip(group, executions, strict=True):
-            try:
-                if execution:  # else it was another node's by then
-                    self._tell(run, outcome, execution)
-            except Exception:
-                log.exception("after_execution_failed", query=run.query_name)
+        """After each group commit: free the places, start what waited for them, then tell everybody."""
+        for (run, _), execution in zip(group, executions, strict=True):
             self._runs.end(run.id, execution)
+        told = [
+            (run, outcome, execution)
+            for (run, outcome), execution in zip(group, executions, strict=True)
+            if execution  # else it was another node's by then
+        ]
+        self._teller.put(told)
         self._claiming.done(run for run, _ in group)
 
     def _look(self, query_id: int, execution: Execution | None) -> Ran | None:
@@ -251,9 +295,10 @@ class Service:
                     await asyncio.sleep(LOOK_S)
 
     def _cancel(self, run_id: int, by: str) -> None:
-        if waiting := self._runs.begin(run_id):
+        for waiting in self._runs.begin([run_id]):
             self._recorder.submit(waiting, cancelled(by, self._clock.now()))
-        elif self._runs.has_begun(run_id):
+            return
+        if self._runs.has_begun(run_id):
             self._executing.cancel(run_id, by)
 
     def _lost(self) -> list[Run]:
@@ -280,7 +325,7 @@ class Service:
 
     def _abandon(self, run_id: int) -> None:
         """Stops a run that another node has taken over; one that was recorded just now is over anyway."""
-        if self._runs.begin(run_id):
+        if self._runs.begin([run_id]):
             self._runs.end(run_id, None)
         else:
             self._executing.cancel(run_id, ANOTHER_NODE)
@@ -288,6 +333,11 @@ class Service:
 
 def _may_run_again(run: Run) -> bool:
     return run.trigger is Trigger.SCHEDULE and run.attempt <= ATTEMPTS
+
+
+def _is_stopped(job: Job) -> bool:
+    """Whether the engine cancelled the job, and no person."""
+    return bool(job.cancel_reason and not job.cancel_reason.startswith(BY_A_PERSON))
 
 
 def _who(reason: str) -> str:

@@ -4,8 +4,9 @@ import logging
 import re
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import unquote_plus
 
@@ -16,12 +17,70 @@ from plugbay_scheduled_query.settings import Settings
 
 SENDERS = ("apprise", "urllib3", "requests")  # the libraries that have a URL in their hands
 SHORTEST_PART = 3  # characters of a URL that could be a secret; shorter ones are in every sentence
+MOST_UNTOLD = 10_000  # executions: whoever writes the log may be slower than the runs for a while
 MOST_WAITING = 1000  # messages: a channel that is slower than the schedule does not fill the memory
 
 _MARKS = re.compile(r"[^\w.~+-]+")
 _OWN = "plugbay.scheduled_query"
 
 log = get_logger(_OWN)
+
+
+Told = tuple[Run, Outcome, Execution]
+
+
+class Teller:
+    """A thread that tells what was recorded, so that nobody's ear holds up a run."""
+
+    def __init__(self, tell: Callable[[list[Told]], None]) -> None:
+        self._tell = tell
+        self._waiting: deque[Told] = deque()
+        self._untold = 0
+        self._changed = threading.Condition()
+        self._is_closing = self._is_busy = False
+        self._thread = threading.Thread(target=self._work, name="scheduled-query-teller", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all is told."""
+        with self._changed:
+            return not (self._waiting or self._is_busy)
+
+    def put(self, told: Iterable[Told]) -> None:
+        """These are recorded; beyond so many that wait to be told, they are in the history alone."""
+        with self._changed:
+            for run, outcome, execution in told:
+                if len(self._waiting) >= MOST_UNTOLD:
+                    self._untold += 1
+                else:  # without the rows, which nobody is told and which may be large
+                    self._waiting.append((run, replace(outcome, result_json=None, preview=None), execution))
+            self._changed.notify()
+
+    def close(self, patience_s: float = 5.0) -> None:
+        """Tells what is there and ends."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify()
+        self._thread.join(patience_s)
+
+    def _work(self) -> None:
+        while group := self._next_group():
+            try:
+                self._tell(group)
+            except Exception:
+                log.exception("after_execution_failed", queries=[run.query_name for run, _, _ in group])
+
+    def _next_group(self) -> list[Told]:
+        with self._changed:
+            self._is_busy = False
+            self._changed.wait_for(lambda: self._waiting or self._is_closing)
+            group, self._is_busy = [*self._waiting], bool(self._waiting)
+            self._waiting.clear()
+            untold, self._untold = self._untold, 0
+        if untold:
+            log.error("executions_untold", count=untold, reason="telling is slower than the runs")
+        return group
 
 
 class Reports:

@@ -137,7 +137,7 @@ class MysqlSession(Session):
     def is_timeout(self, error: Exception) -> bool:
         return isinstance(error, pymysql.MySQLError) and bool(error.args) and error.args[0] in TIMEOUT_ERRORS
 
-    def reset(self) -> bool:
+    def reset(self, is_last: bool) -> bool:
         if not self._is_clean:
             return False  # in mid-result, or after an error: a new session is the sure way
         self._connection._execute_command(COM_RESET_CONNECTION, b"")

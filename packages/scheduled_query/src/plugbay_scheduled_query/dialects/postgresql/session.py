@@ -87,18 +87,16 @@ class PostgresqlSession(Session):
         idle = limit + IDLE_GRACE_S * 1000
         limits = {"statement_timeout": limit, "idle_in_transaction_session_timeout": idle, **self._settings}
         lines = (f"SET LOCAL {name} = {value}" for name, value in limits.items())
+        is_idle = self._connection.pgconn.transaction_status == pq.TransactionStatus.IDLE
+        begin = "BEGIN READ ONLY" if is_idle else "ROLLBACK; BEGIN READ ONLY"  # of the statement before
         try:
-            self._connection.execute("; ".join(("BEGIN READ ONLY", *lines)))
+            self._connection.execute("; ".join((begin, *lines)))
         except psycopg.OperationalError:
             raise StaleSessionError from None
 
     def execute(self, sql: str) -> Rows:
         self._resolution.check(sql, self.allowed_functions)
-        link = self._connection.pgconn
-        link.send_prepare(b"", sql.encode())  # unlike execute(): the extended protocol, one statement
-        self._step()
-        link.send_describe_prepared(b"")
-        form = self._step()
+        form = self._form(sql)
         if form.nfields == 0:  # known before it runs: COPY, DO, SET and all that acts instead of answering
             raise SourceError("the statement returns no rows")
         if self._hides_settings and (_ALL_SETTINGS.search(sql) or _names(form) == _SHOW_ALL):
@@ -107,13 +105,23 @@ class PostgresqlSession(Session):
         first = next(results)
         return Rows(_names(first), _RowReader(self._connection, first, results).fetch)
 
-    def _step(self) -> pq.abc.PGresult:
-        link = self._connection.pgconn
-        self._connection.wait(generators.send(link))
-        result: pq.abc.PGresult = self._connection.wait(generators.fetch_many(link))[0]
-        if result.status == pq.ExecStatus.FATAL_ERROR:
-            raise psycopg.errors.error_from_result(result, encoding="utf-8")
-        return result
+    def _form(self, sql: str) -> pq.abc.PGresult:
+        """Hands a statement to the server, and asks what it returns; both in one trip."""
+        link, wait = self._connection.pgconn, self._connection.wait
+        link.enter_pipeline_mode()
+        try:
+            link.send_prepare(b"", sql.encode())  # unlike execute(): the extended protocol, one statement
+            link.send_describe_prepared(b"")
+            link.pipeline_sync()
+            wait(generators.send(link))
+            results: list[pq.abc.PGresult] = [wait(generators.fetch_many(link))[0] for _ in range(3)]
+        finally:
+            with contextlib.suppress(psycopg.OperationalError):  # a link that broke has said so
+                link.exit_pipeline_mode()
+        for result in results:
+            if result.status == pq.ExecStatus.FATAL_ERROR:
+                raise psycopg.errors.error_from_result(result, encoding="utf-8")
+        return results[1]
 
     def _results(self) -> Iterator[pq.abc.PGresult]:
         link = self._connection.pgconn
@@ -147,11 +155,14 @@ class PostgresqlSession(Session):
         is_late = time.monotonic() >= self._deadline - CLOCK_SLACK_S
         return is_late and isinstance(error, psycopg.errors.QueryCanceled)
 
-    def reset(self) -> bool:
+    def reset(self, is_last: bool) -> bool:
         if self._is_midway():
             return False  # a new session is cheaper than reading to the end
-        self._connection.execute("ROLLBACK")
-        self._connection.execute("DISCARD ALL")
+        # what the guard lets through leaves nothing outside its transaction, which `begin` ends; what an
+        # operator lets through may
+        if is_last or self.allowed_functions:
+            self._connection.execute("ROLLBACK")
+            self._connection.execute("DISCARD ALL")
         return True
 
     def close(self) -> None:

@@ -142,7 +142,7 @@ class SqliteSession(Session):
     def is_timeout(self, error: Exception) -> bool:
         return time.monotonic() >= self._deadline
 
-    def reset(self) -> bool:
+    def reset(self, is_last: bool) -> bool:
         # nothing that the authorizer lets through leaves a trace in the connection but the open cursor
         if self._cursor is not None:
             self._cursor.close()
@@ -150,7 +150,7 @@ class SqliteSession(Session):
         return True
 
     def close(self) -> None:
-        self.reset()
+        self.reset(is_last=True)
         self._connection.close()
 
     def tables(self) -> list[Table]:
