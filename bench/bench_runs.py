@@ -123,7 +123,9 @@ class Round:
             settings=lambda: settings,
             tell=self._tell,
         )
-        self._engine.handle(owner=OWNER, name=JOB, call=self._service.execute, returned=self._service.returned)
+        self._engine.handle(
+            owner=OWNER, name=JOB, call=self._service.execute, returned=self._service.returned
+        )
         self._engine.start()
 
     def measure(self, count: int) -> Figures:
@@ -183,7 +185,9 @@ class _Targets:
 
 
 def main() -> None:
-    for name, on in [("SQLite", on_sqlite), ("PostgreSQL", on_postgresql)][int(__import__("os").environ.get("FROM","0")):]:
+    for name, on in [("SQLite", on_sqlite), ("PostgreSQL", on_postgresql)][
+        int(__import__("os").environ.get("FROM", "0")) :
+    ]:
         with on() as place:
             at_work = Round(place)
             at_work.measure(100)  # runners are up, statements are compiled

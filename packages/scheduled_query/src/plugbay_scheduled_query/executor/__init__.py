@@ -249,9 +249,7 @@ def _frame(places: list[_Underway], ask: str) -> bytes:
         connect_s=first.connect_s,
         caps=first.caps,
         allowed_functions=first.allowed_functions,
-        statements=[
-            Asked(place.number, place.statement.sql, place.statement.timeout_s) for place in places
-        ],
+        statements=[Asked(place.number, place.statement.sql, place.statement.timeout_s) for place in places],
     ).packed()
 
 

@@ -29,7 +29,9 @@ PROGRAM = "from plugbay_scheduled_query.runner.program import main; main()"
 START_LIMIT_S = 30  # a machine that is busy starting many
 FAREWELL_S = 1.0  # a runner that was hung up on ends by itself in this time
 RECALL_LIMIT_S = 10.0  # the runner's second thread answers, whatever the first one does
-PATIENCE_S = 0.05  # a statement that takes longer holds up nobody: those behind it in its slice are called back
+PATIENCE_S = (
+    0.05  # a statement that takes longer holds up nobody: those behind it in its slice are called back
+)
 RESULT_SLACK_BYTES = 1_000_000  # a runner that sends more than its cap is not in its right mind
 # of the server's environment a runner gets only what drivers need: no keys, no passwords
 PASSED_ON = (

@@ -45,7 +45,7 @@ class Pool:
         self._idle: list[Child] = []  # the one used last is at the end
         self._busy: dict[Child, bool] = {}  # whether it was lent for an aside
         self._dying: dict[Child, float] = {}  # when patience ends
-        self._doomed: dict[Child, dict[int, float]] = {}  # when to kill, if still at the statement of a number
+        self._doomed: dict[Child, dict[int, float]] = {}  # when to kill, if still at that statement
         self._wanted: list[str] = []  # the dialects that threads wait for
         self._start_error: str | None = None
         self.is_closed = False

@@ -12,6 +12,7 @@ from plugbay import Clock, Store, get_logger
 
 from plugbay_scheduled_query.core.model import Run, Trigger
 from plugbay_scheduled_query.core.schedule import Advance, advance
+from plugbay_scheduled_query.repository.bulk import Bulk, take_ids
 from plugbay_scheduled_query.repository.rows import DEFINITION_OF_RUN, Row, run_of, store_now
 from plugbay_scheduled_query.repository.takeover import LEASE
 from plugbay_scheduled_query.tables import data_sources, lanes, queries, runs
@@ -53,7 +54,7 @@ _FREE_LANES = (
     .with_for_update(skip_locked=True)
 )
 _FIRST_TO_REST = sa.select(sa.func.min(lanes.c.ended_at)).where(lanes.c.run_id.is_(None), _RESTS, _HAS_DUE)
-_MOVE_ON = (
+_MOVE_ON = Bulk(
     sa.update(queries)
     .where(queries.c.id == sa.bindparam("b_id"))
     .values(last_due_at=sa.bindparam("b_due"), next_run_at=sa.bindparam("b_next"))
@@ -103,6 +104,13 @@ class Claims:
         self._store = store
         self._clock = clock
         self._node = node
+        self._insert_runs = Bulk(
+            store.insert(runs)
+            .values(
+                {column.name: sa.bindparam(column.name) for column in runs.c if column.name != "cancelled_by"}
+            )
+            .on_conflict_do_nothing(index_elements=["query_id"])
+        )
 
     def claim_paced(self, timezone: str, interval_s: int) -> list[Run]:
         """At most one run for each source whose lane is free; the lane is theirs until they are recorded."""
@@ -182,22 +190,36 @@ class Claims:
     def _take(self, connection: sa.Connection, due: Sequence[Row], now: datetime, timezone: str) -> list[Run]:
         if not due:
             return []
-        moves, values, problems = [], [], []
-        for row in due:
-            onward, problem = _onward(row, timezone, now)
-            moves.append({"b_id": row.query_id, "b_due": row.next_run_at, "b_next": onward.next_run_at})
-            values.append(self._run_values(row, now, Trigger.SCHEDULE, row.next_run_at, onward.missed))
-            problems.append(problem)
-        # somebody may have pressed Run Now since we looked: that run goes first, and this one stays due
-        insert = self._store.insert(runs).on_conflict_do_nothing(index_elements=["query_id"])
-        new = connection.execute(insert.returning(runs.c.query_id, runs.c.id), values)
-        ids = dict(map(tuple, new))
-        connection.execute(_MOVE_ON, [move for move in moves if move["b_id"] in ids])
-        return [
-            run_of(row, value | {"id": ids[row.query_id]}, problem)
-            for row, value, problem in zip(due, values, problems, strict=True)
-            if row.query_id in ids
+        onward = _Onward(timezone, now)
+        [ids] = take_ids(connection, len(due), runs)
+        steps = [onward(row) for row in due]
+        values = [
+            self._run_values(row, now, Trigger.SCHEDULE, row.next_run_at, step.missed) | {"id": run_id}
+            for run_id, row, (step, _) in zip(ids, due, steps, strict=True)
         ]
+        taken = self._inserted(connection, values)
+        moves = [
+            {"b_id": row.query_id, "b_due": row.next_run_at, "b_next": step.next_run_at}
+            for row, (step, _) in zip(due, steps, strict=True)
+            if row.query_id in taken
+        ]
+        _MOVE_ON(connection, moves)
+        return [
+            run_of(row, value, problem)
+            for row, value, (_, problem) in zip(due, values, steps, strict=True)
+            if row.query_id in taken
+        ]
+
+    def _inserted(self, connection: sa.Connection, values: list[dict[str, Any]]) -> Collection[int]:
+        """The queries whose run is ours now.
+
+        Somebody may have pressed Run Now since we looked: that run goes first, and ours stays due.
+        """
+        of_queries = [value["query_id"] for value in values]
+        if self._insert_runs(connection, [dict(value) for value in values]) == len(values):
+            return of_queries
+        ids = [value["id"] for value in values]
+        return set(connection.scalars(sa.select(runs.c.query_id).where(runs.c.id.in_(ids))))
 
     def _run_values(
         self,
@@ -226,10 +248,21 @@ def _pause(now: datetime, interval_s: int) -> dict[str, datetime]:
     return {"now": now, "rested": now - timedelta(seconds=interval_s), "ahead": now + AHEAD}
 
 
-def _onward(row: Row, timezone: str, now: datetime) -> tuple[Advance, str | None]:
-    """Where a schedule goes on; one that cannot be read, as when its zone left the machine, says so."""
-    try:
-        return advance(row.cron_schedule, row.timezone or timezone, row.next_run_at, now), None
-    except Exception as error:
-        log.error("schedule_unreadable", query=row.name, id=row.query_id, error=error)
-        return Advance(now + LOOK_AGAIN, 0), f"the schedule cannot be read: {error}"
+class _Onward:
+    """Where schedules go on: the next time of each, worked out once for all that are alike."""
+
+    def __init__(self, timezone: str, now: datetime) -> None:
+        self._timezone = timezone
+        self._now = now
+        self._known: dict[tuple[str, str, datetime], Advance] = {}
+
+    def __call__(self, row: Row) -> tuple[Advance, str | None]:
+        """The next time; and of a schedule that cannot be read, as when its zone left the machine, why."""
+        key = row.cron_schedule, row.timezone or self._timezone, row.next_run_at
+        try:
+            if key not in self._known:
+                self._known[key] = advance(*key, self._now)
+            return self._known[key], None
+        except Exception as error:
+            log.error("schedule_unreadable", query=row.name, id=row.query_id, error=error)
+            return Advance(self._now + LOOK_AGAIN, 0), f"the schedule cannot be read: {error}"

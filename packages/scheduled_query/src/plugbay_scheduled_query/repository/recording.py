@@ -11,6 +11,7 @@ from plugbay import PlugbayError, Store, get_logger
 
 from plugbay_scheduled_query.core.metric import snapshot
 from plugbay_scheduled_query.core.model import Execution, Outcome, Run, Status
+from plugbay_scheduled_query.repository.bulk import Bulk, among, take_ids
 from plugbay_scheduled_query.repository.pruning import Keeping, prune
 from plugbay_scheduled_query.repository.rows import metric_of, moment_after
 from plugbay_scheduled_query.tables import history, lanes, queries, results, runs, states
@@ -31,23 +32,21 @@ _OUTAGES = (
 )
 # both locked, so that nobody takes a run over, or edits the gauge, between our look and our writing
 _LIVE = (
-    sa.select(runs.c.id, runs.c.attempt)
-    .where(runs.c.id.in_(sa.bindparam("ids", expanding=True)))
+    sa.select(runs.c.id.label("run_id"), runs.c.attempt, states, queries.c.metric_config)
+    .join(states, states.c.query_id == runs.c.query_id)
+    .join(queries, queries.c.id == runs.c.query_id)
+    .where(among(runs.c.id))
     .order_by(runs.c.id)
-    .with_for_update()
+    .with_for_update(of=(runs, states))
 )
-_STATES = (
-    sa.select(states, queries.c.metric_config)
-    .join(queries, queries.c.id == states.c.query_id)
-    .where(states.c.query_id.in_(sa.bindparam("ids", expanding=True)))
-    .order_by(states.c.query_id)
-    .with_for_update(of=states)
+_INSERT_RESULTS = Bulk(sa.insert(results))
+_INSERT_HISTORY = Bulk(sa.insert(history))
+_DELETE_RUNS = sa.delete(runs).where(among(runs.c.id))
+_FREE_LANES = sa.update(lanes).where(among(lanes.c.run_id))
+_DELETE_RESULTS = sa.delete(results).where(
+    among(results.c.id), ~sa.exists().where(history.c.result_id == results.c.id)
 )
-_INSERT_RESULT = sa.insert(results).returning(results.c.id, sort_by_parameter_order=True)
-_INSERT_HISTORY = sa.insert(history).returning(history.c.id, sort_by_parameter_order=True)
-_DELETE_RUNS = sa.delete(runs).where(runs.c.id.in_(sa.bindparam("ids", expanding=True)))
-_FREE_LANE = sa.update(lanes).where(lanes.c.run_id.in_(sa.bindparam("ids", expanding=True)))
-_UPDATE_STATE = (
+_UPDATE_STATES = Bulk(
     sa.update(states)
     .where(states.c.query_id == sa.bindparam("b_query_id"))
     .values({column.name: sa.bindparam(column.name) for column in states.c if column.name != "query_id"})
@@ -106,59 +105,47 @@ class Recording:
     def _record(self, batch: Sequence[Ended], now: datetime, keeping: Keeping) -> list[Execution | None]:
         with self._store.begin() as connection:
             entries = list(self._live(connection, batch))
-            self._insert_results(connection, entries)
-            if keeping.enable_history and keeping.limit_history != 0:
-                self._insert_history(connection, entries)
+            self._insert(connection, entries, keeping.enable_history and keeping.limit_history != 0)
             replaced = [_apply(entry, now) for entry in entries]
             for entry in entries:
                 prune(connection, entry.state, now, keeping)
-            if entries:
-                rows = [{**entry.state, "b_query_id": entry.run.query_id} for entry in entries]
-                connection.execute(_UPDATE_STATE, rows)
-            self._delete_unreferenced(connection, [result_id for result_id in replaced if result_id])
+            _UPDATE_STATES(connection, [_state_row(entry) for entry in entries])
+            if unshown := [result_id for result_id in replaced if result_id]:
+                connection.execute(_DELETE_RESULTS, {"ids": unshown})
             self._end_runs(connection, [entry.run.id for entry in entries], now)
         recorded = {entry.run.id: _execution(entry) for entry in entries}
         return [recorded.get(run.id) for run, _ in batch]
 
     def _live(self, connection: sa.Connection, batch: Sequence[Ended]) -> Iterator[_Entry]:
         """Those that are still ours: the run exists, and nobody has taken it over since."""
-        ids, of_queries = [run.id for run, _ in batch], [run.query_id for run, _ in batch]
-        attempts = {row.id: row.attempt for row in connection.execute(_LIVE, {"ids": ids}).all()}
-        found = connection.execute(_STATES, {"ids": of_queries}).all()
-        by_query = {row.query_id: dict(row._mapping) for row in found}
+        found = connection.execute(_LIVE, {"ids": [run.id for run, _ in batch]})
+        live = {row.run_id: dict(row._mapping) for row in found}
         for run, outcome in batch:
-            state = by_query.get(run.query_id)
-            if attempts.get(run.id) != run.attempt or state is None:
+            state = live.get(run.id)
+            if state is None or state["attempt"] != run.attempt:
                 log.warning("result_dropped", query=run.query_name, run=run.id, attempt=run.attempt)
                 continue
+            del state["run_id"], state["attempt"]
             yield _Entry(run, outcome, state, state.pop("metric_config"))
 
-    def _insert_results(self, connection: sa.Connection, entries: list[_Entry]) -> None:
+    def _insert(self, connection: sa.Connection, entries: list[_Entry], is_kept: bool) -> None:
+        """New results, and where history is kept, its rows."""
         with_result = [entry for entry in entries if entry.outcome.result_json is not None]
-        if with_result:
-            rows = [_result_row(entry) for entry in with_result]
-            ids = connection.scalars(_INSERT_RESULT, rows).all()
-            for entry, result_id in zip(with_result, ids, strict=True):
-                entry.result_id = result_id
-
-    def _insert_history(self, connection: sa.Connection, entries: list[_Entry]) -> None:
-        if entries:
-            ids = connection.scalars(_INSERT_HISTORY, [_history_row(entry) for entry in entries]).all()
-            for entry, history_id in zip(entries, ids, strict=True):
+        result_ids, history_ids = take_ids(connection, len(entries), results, history)
+        for entry, result_id in zip(with_result, result_ids, strict=False):
+            entry.result_id = result_id
+        _INSERT_RESULTS(connection, [_result_row(entry) for entry in with_result])
+        if is_kept:
+            for entry, history_id in zip(entries, history_ids, strict=True):
                 entry.history_id = history_id
-
-    def _delete_unreferenced(self, connection: sa.Connection, result_ids: list[int]) -> None:
-        if result_ids:
-            kept = sa.select(history.c.result_id).where(history.c.result_id.in_(result_ids))
-            gone = results.c.id.in_(result_ids) & results.c.id.not_in(kept)
-            connection.execute(sa.delete(results).where(gone))
+            _INSERT_HISTORY(connection, [_history_row(entry) for entry in entries])
 
     def _end_runs(self, connection: sa.Connection, ids: list[int], now: datetime) -> None:
         if ids:
             # by the clock that claims go by, which on PostgreSQL is the database's
             ended_at = now if self._store.dialect == "sqlite" else sa.func.clock_timestamp()
             connection.execute(_DELETE_RUNS, {"ids": ids})
-            connection.execute(_FREE_LANE.values(run_id=None, ended_at=ended_at), {"ids": ids})
+            connection.execute(_FREE_LANES.values(run_id=None, ended_at=ended_at), {"ids": ids})
 
     def _forget(self, run: Run, now: datetime) -> None:
         """Ends a run that can never be recorded, so that its query is not stuck behind it."""
@@ -171,6 +158,7 @@ class Recording:
 def _result_row(entry: _Entry) -> dict[str, Any]:
     outcome = entry.outcome
     return {
+        "id": entry.result_id,
         "query_id": entry.run.query_id,
         "columns": json.dumps(outcome.columns, ensure_ascii=False),
         "text": outcome.result_json,
@@ -185,6 +173,7 @@ def _history_row(entry: _Entry) -> dict[str, Any]:
     state["last_number"] += 1
     state[f"last_{status}"] += 1
     return {
+        "id": entry.history_id,
         "query_id": run.query_id,
         "number": state["last_number"],
         "status_number": state[f"last_{status}"],
@@ -202,6 +191,12 @@ def _history_row(entry: _Entry) -> dict[str, Any]:
         "triggered_by": run.triggered_by,
         "truncated": outcome.truncated,
     }
+
+
+def _state_row(entry: _Entry) -> dict[str, Any]:
+    row = {**entry.state, "b_query_id": entry.run.query_id}
+    del row["query_id"]
+    return row
 
 
 def _apply(entry: _Entry, now: datetime) -> int | None:

@@ -24,7 +24,8 @@ class FrameKind(IntEnum):
 
     A request is a slice: several statements for one source, numbered, which the runner answers one by one,
     each with `ROWS` and an `END`. A `RECALL` asks for a range of them back, as far as they have not begun;
-    `BEGUN` answers it with the number of the last one that has. Cancel, recall and its answer have a line of their own.
+    `BEGUN` answers it with the number of the last one that has. Cancel, recall and its answer have a line of
+    their own.
     """
 
     REQUEST = 1

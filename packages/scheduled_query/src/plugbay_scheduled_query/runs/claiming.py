@@ -20,7 +20,7 @@ AGAIN_S = 5.0  # after the store could not be asked what is due
 WINDOW_S = 1.0  # over which throughput is counted
 BATCH = 256  # runs that a process has claimed at the most when nothing paces them
 AHEAD = 2  # times max_parallel: what it claims at the least, so that no slot waits for the next claim
-SLICE = 16  # runs of one source that a worker takes at the most: enough to share its price, few enough to be quick
+SLICE = 16  # runs of one source for one worker at the most: they share its price, and are soon done
 
 BY_HAND = 6  # workers that the schedule leaves to people; and people take no more than these
 

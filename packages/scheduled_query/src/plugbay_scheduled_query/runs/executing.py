@@ -112,7 +112,7 @@ class Executing:
 
 
 class _Slice:
-    """Runs of one source that one worker executes in turn: which of them are still open, and when each began."""
+    """Runs of one source that one worker executes in turn: which of them are open, and when each began."""
 
     def __init__(self, clock: Clock, runs: Iterable[Run], ended: Callable[[Run, Outcome], object]) -> None:
         self.open: dict[Hashable, Run] = {run.id: run for run in runs}
