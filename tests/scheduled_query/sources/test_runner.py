@@ -4,7 +4,6 @@ import socket
 import sqlite3
 import threading
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,14 @@ from plugbay_scheduled_query.core.errors import SourceError
 from plugbay_scheduled_query.dialects.sqlite import session as sqlite
 from plugbay_scheduled_query.runner import program
 from plugbay_scheduled_query.runner.program import Runner, Watch, describe
-from plugbay_scheduled_query.runner.protocol import Caps, FrameKind, FrameReader, pack_json
+from plugbay_scheduled_query.runner.protocol import (
+    Asked,
+    Caps,
+    FrameKind,
+    FrameReader,
+    Request,
+    numbers_in,
+)
 from runner_kit import eventually, target
 
 
@@ -25,6 +31,7 @@ class Line:
         self.control, far_control = socket.socketpair()
         self._far = (far_channel, far_control)
         self._reader = FrameReader(self.channel)
+        self._answers = FrameReader(self.control)
         self.watch = Watch(far_control)
         self.runner = Runner(far_channel, self.watch, 100_000_000, os.getppid())
         self.runner._is_limited = True  # the limits of a process are not for the test's own
@@ -37,21 +44,28 @@ class Line:
         assert frame is not None
         return frame[0]
 
-    def ask(self, url: str, sql: str, **fields: Any) -> None:
+    def ask(self, url: str, *texts: str, ask: str = "run", number: int = 1, timeout_s: float = 30) -> None:
+        """A slice of statements, numbered from `number` on."""
         place = target(url)
-        request = {
-            "number": 1,
-            "ask": "run",
-            "dialect": place.dialect,
-            "key": place.key,
-            "params": place.params,
-            "sql": sql,
-            "timeout_s": 30,
-            "connect_s": 10,
-            "caps": asdict(Caps()),
-            **fields,
-        }
-        self.channel.sendall(pack_json(FrameKind.REQUEST, request))
+        request = Request(
+            ask=ask,
+            dialect=place.dialect,
+            key=place.key,
+            params=place.params,
+            connect_s=10,
+            caps=Caps(),
+            allowed_functions=(),
+            statements=[Asked(at, text, timeout_s) for at, text in enumerate(texts, number)],
+        )
+        self.channel.sendall(request.packed())
+
+    def recall(self, first: int, end: int) -> int:
+        """Calls these numbers back; the last one that has begun."""
+        self.watch._recall(range(first, end))
+        frame = self._answers.read()
+        assert frame is not None
+        assert frame[0] == FrameKind.BEGUN
+        return numbers_in(frame[1])[0]
 
     def answer(self) -> tuple[list[FrameKind], Any]:
         """The kinds of frames up to the end, and what the end says."""
@@ -120,11 +134,33 @@ def test_an_old_session_is_replaced(line: Line, sqlite_url: str, monkeypatch: py
 
 
 def test_a_request_that_was_cancelled_before_it_came_is_not_run(line: Line, sqlite_url: str):
-    line.watch._cancelled = 7
+    line.watch._cancelled.add(7)
     line.ask(sqlite_url, "SELECT 1", number=7)
-    assert line.answer()[1] == {"status": "cancelled"}
+    assert line.answer()[1] == {"status": "unbegun"}
     line.ask(sqlite_url, "SELECT 1", number=8)
     assert line.answer()[1]["status"] == "success"
+
+
+def test_a_slice_is_answered_one_by_one_in_one_session(line: Line, sqlite_url: str):
+    line.ask(sqlite_url, "SELECT 1", "SELECT missing", "SELECT 3")
+    assert line.answer()[0] == [FrameKind.CONNECTING, FrameKind.STARTED, FrameKind.ROWS, FrameKind.END]
+    assert line.answer()[1]["error"] == "no such column: missing"
+    assert line.answer()[0] == [FrameKind.ROWS, FrameKind.END]
+
+
+def test_what_was_called_back_is_not_begun(line: Line, sqlite_url: str):
+    assert line.recall(6, 8) == 0
+    line.ask(sqlite_url, "SELECT 5", "SELECT 6", "SELECT 7", number=5)
+    assert line.answer()[1]["status"] == "success"
+    line.ask(sqlite_url, "SELECT 8", number=8)
+    assert line.answer()[1]["columns"] == ["8"]
+    assert line.recall(9, 10) == 8
+
+
+def test_a_cancel_is_for_one_statement_of_a_slice(line: Line, sqlite_url: str):
+    line.watch._cancelled.add(2)
+    line.ask(sqlite_url, "SELECT 1", "SELECT 2", "SELECT 3")
+    assert [line.answer()[1]["status"] for _ in range(3)] == ["success", "unbegun", "success"]
 
 
 def test_a_runner_that_ran_out_of_memory_says_so_and_ends(

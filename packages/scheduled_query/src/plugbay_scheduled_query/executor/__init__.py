@@ -154,12 +154,14 @@ class Executor:
         self, places: list[_Underway], ended: Callable[[Statement, Outcome], object], is_aside: bool
     ) -> list[_Underway]:
         """Tells how each ended; returns those that came back."""
-        started, done = self._clock.monotonic(), 0
+        started, left = self._clock.monotonic(), dict.fromkeys(places)
         for reply, place in zip(self._converse(places, "run", is_aside), places, strict=False):
             now = self._clock.monotonic()
-            ended(place.statement, _outcome(place, reply, round((now - started) * 1000)))
-            started, done = now, done + 1
-        return places[done:]
+            if reply.status != "unbegun" or place is places[0]:
+                del left[place]
+                ended(place.statement, _outcome(place, reply, round((now - started) * 1000)))
+            started = now
+        return list(left)
 
     def _look(self, target: Target, ask: str) -> Any:
         place = _Underway(Statement(object(), target, "", LOOK_LIMIT_S))

@@ -229,13 +229,17 @@ class Conversation:
                 kind, payload = self._child.read(min(deadline, recall_at) if is_followed else deadline)
             except TimeoutError:
                 if is_followed:
-                    self._end = 1 + max(number, self._child.recall(number + 1, self._end))
+                    self._call_back(number + 1)
                 elif reply := self._run_out():
                     return reply
                 continue
             if kind == FrameKind.END:
                 return self._finish(json.loads(payload))
             self._note(kind, payload)
+
+    def _call_back(self, first: int) -> None:
+        """From this number on the runner begins nothing; what it has begun goes on."""
+        self._end = max(first, 1 + self._child.recall(first, self._end))
 
     def _note(self, kind: int, payload: bytes) -> None:
         if kind == FrameKind.ROWS:

@@ -37,6 +37,7 @@ class Pool:
     def __init__(self, most: int, ahead: int, asides: int, memory_bytes: int) -> None:
         self._most = most
         self._asides = asides
+        self._out = 0  # asides that have a runner, or the right to one
         self._ahead = min(ahead, most)
         self._memory_bytes = memory_bytes
         lock = threading.Lock()
@@ -67,19 +68,21 @@ class Pool:
         Of asides only so many have one at a time: the rest of the runners is there for the others.
         """
         with self._changed:
-            self._changed.wait_for(lambda: not is_aside or self._has_aside() or is_given_up())
-            child = self._pick(dialect, key)
-            if child is None:
-                child = self._await_runner(dialect, key, is_given_up)
+            if is_aside:
+                self._changed.wait_for(lambda: self._out < self._asides or self.is_closed or is_given_up())
+                self._out += 1
+            child = None
+            try:
+                child = self._pick(dialect, key) or self._await_runner(dialect, key, is_given_up)
+            finally:
+                if is_aside and child is None:
+                    self._out -= 1
             if child is not None:
                 child.dialect, child.key = dialect, key
                 self._busy[child] = is_aside
                 if len(self._idle) < self._ahead:
                     self._keeper_wanted.notify()
             return child
-
-    def _has_aside(self) -> bool:
-        return self.is_closed or sum(self._busy.values()) < self._asides
 
     def _await_runner(self, dialect: str, key: str, is_given_up: Callable[[], bool]) -> Child | None:
         self._wanted.append(dialect)
@@ -112,6 +115,7 @@ class Pool:
         """Take a runner back; one that misbehaved is replaced."""
         with self._changed:
             is_aside = self._busy.pop(child)
+            self._out -= is_aside
             self._doomed.pop(child, None)
             child.last_used = time.monotonic()
             if is_sound and not self.is_closed:

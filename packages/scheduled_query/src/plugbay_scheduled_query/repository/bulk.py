@@ -6,7 +6,7 @@ a time these would cost more than all the rest.
 
 import json
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.compiler import compiles
@@ -34,7 +34,7 @@ class among(sa.ColumnElement[bool]):  # noqa: N801 - reads like `in_`
 
     inherit_cache = True
     type = sa.Boolean()
-    _traverse_internals: ClassVar = [
+    _traverse_internals = [  # noqa: RUF012 - as SQLAlchemy has it
         ("column", InternalTraversal.dp_clauseelement),
         ("ids", InternalTraversal.dp_clauseelement),
     ]

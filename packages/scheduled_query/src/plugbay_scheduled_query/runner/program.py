@@ -170,18 +170,21 @@ class Runner:
         last = request.statements[-1]
         for asked in request.statements:
             if not self._watch.enter(asked.number):
-                self._renew_session(is_last=True)
                 break
             end = self._handle_one(request, asked)
             if end.get("retire"):
                 return False
-            self._renew_session(is_last=asked is last, was_stopped=end["status"] in ("timeout", "cancelled"))
+            if asked is not last:
+                self._renew_session(end, is_last=False)
+        self._renew_session(end, is_last=True)
         return True
 
     def _handle_one(self, request: Request, asked: Asked) -> dict[str, Any]:
         writer = ResultWriter(request.caps, self._channel.sendall)
+        end: dict[str, Any] = {"status": "unbegun"}
         try:
-            end = self._answer(request, asked, writer)
+            if not self._watch.is_cancelled:
+                end = self._answer(request, asked, writer)
         except MemoryError:
             end = {"status": "failed", "error": self._memory_text(), "retire": True}
         except Exception as error:
@@ -208,8 +211,6 @@ class Runner:
         return {"status": "timeout"} if is_late else end
 
     def _ask(self, session: Session, request: Request, asked: Asked, writer: ResultWriter) -> dict[str, Any]:
-        if self._watch.is_cancelled:
-            return {"status": "cancelled"}
         if request.ask == "tables":
             return {"status": "success", "data": [asdict(table) for table in session.tables()]}
         if request.ask == "self_test":
@@ -286,8 +287,9 @@ class Runner:
     def _is_worn(self) -> bool:
         return self._worn_at_bytes < sys.maxsize and data_bytes() > self._worn_at_bytes
 
-    def _renew_session(self, is_last: bool, was_stopped: bool = False) -> None:
+    def _renew_session(self, end: dict[str, Any], is_last: bool) -> None:
         # a cancel on its way to the server could hit the next statement: not in this session, then
+        was_stopped = end["status"] in ("timeout", "cancelled")
         is_clean = False
         with contextlib.suppress(Exception):
             is_clean = self._session is not None and not was_stopped and self._session.reset(is_last)

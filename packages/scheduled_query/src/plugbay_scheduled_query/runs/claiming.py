@@ -193,8 +193,8 @@ class Admission:
     """A queue with a door: at most `limit()` slices are inside, each of one source; the others wait.
 
     Sources take turns, and where there are several none takes the last place: one that hangs or is slow keeps
-    nobody else waiting. Within a source runs go in the order of their claim. While there are places for all,
-    each run has one of its own.
+    nobody else waiting. Within a source runs go in the order of their claim. Only where many wait do they
+    share a slice.
     """
 
     def __init__(
@@ -248,7 +248,7 @@ class Admission:
     def _admitted(self, limit: int) -> list[list[Run]]:
         inside, admitted = Counter(self._inside.values()), []
         most = limit if len(self._waiting) < 2 else max(1, limit - 1)
-        size = min(self._largest, -(-sum(map(len, self._waiting.values())) // limit))
+        size = max(1, min(self._largest, sum(map(len, self._waiting.values())) // limit))
         while len(self._inside) < limit:
             free = [source for source, runs in self._waiting.items() if runs and inside[source] < most]
             if not free:

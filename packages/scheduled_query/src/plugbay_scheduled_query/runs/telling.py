@@ -54,7 +54,8 @@ class Teller:
                 if len(self._waiting) >= MOST_UNTOLD:
                     self._untold += 1
                 else:  # without the rows, which nobody is told and which may be large
-                    self._waiting.append((run, replace(outcome, result_json=None, preview=None), execution))
+                    slim = replace(outcome, result_json=None, preview=None)
+                    self._waiting.append((run, slim, replace(execution, result=None)))
             self._changed.notify()
 
     def close(self, patience_s: float = 5.0) -> None:
@@ -98,7 +99,7 @@ class Reports:
     def tell(self, run: Run, outcome: Outcome, execution: Execution) -> None:
         self._count(outcome, execution)
         self._log(run, outcome, execution)
-        self._emit(run, outcome, execution)
+        self._post(run, outcome, execution)
 
     def _count(self, outcome: Outcome, execution: Execution) -> None:
         with self._lock:
@@ -123,23 +124,30 @@ class Reports:
         if run.metric and is_success and outcome.value is None:
             log.warning("metric_not_updated", query=name, reason="the result has no numeric value")
 
-    def _emit(self, run: Run, outcome: Outcome, execution: Execution) -> None:
-        data = {
-            "query_id": run.query_id,
-            "name": run.query_name,
-            "status": execution.status.value,
-            "duration_ms": execution.duration_ms,
-            "error": execution.error_message,
-            "execution_id": execution.id,
-            "trigger": run.trigger.value,
-        }
-        if run.missed:
-            self._events.emit("scheduled_query.missed", **data, missed=run.missed)
-        if outcome.rejection:
-            self._events.emit("scheduled_query.rejected", **data, rule=outcome.rejection.rule)
-        if execution.status is not Status.SUCCESS:
-            self._events.emit("scheduled_query.failed", **data)
-        self._events.emit("scheduled_query.executed", **data)
+    def _post(self, run: Run, outcome: Outcome, execution: Execution) -> None:
+        """Events for plugins; of what nobody listens to nothing is made."""
+        names = ["missed"] * bool(run.missed) + ["rejected"] * bool(outcome.rejection)
+        names += ["failed"] * (execution.status is not Status.SUCCESS) + ["executed"]
+        for event in [f"scheduled_query.{name}" for name in names]:
+            if self._events.is_heard(event):
+                self._events.post(event, **_facts(run, outcome, execution, event))
+
+
+def _facts(run: Run, outcome: Outcome, execution: Execution, event: str) -> dict[str, object]:
+    facts: dict[str, object] = {
+        "query_id": run.query_id,
+        "name": run.query_name,
+        "status": execution.status.value,
+        "duration_ms": execution.duration_ms,
+        "error": execution.error_message,
+        "execution_id": execution.id,
+        "trigger": run.trigger.value,
+    }
+    if event == "scheduled_query.missed":
+        facts["missed"] = run.missed
+    if event == "scheduled_query.rejected" and outcome.rejection:
+        facts["rule"] = outcome.rejection.rule
+    return facts
 
 
 class Message(NamedTuple):
@@ -262,7 +270,7 @@ def _loggers_of_others() -> list[logging.Logger]:
 def _message(run: Run, outcome: Outcome, execution: Execution) -> Message:
     started = f"{execution.executed_at:%Y-%m-%d %H:%M:%S} UTC"
     lines = [f"Took {execution.duration_ms:,} ms at {started} ({run.trigger.value})."]
-    if execution.result is not None:
+    if execution.status is Status.SUCCESS:
         lines.append(f"Rows: {outcome.row_count:,}.")
     if execution.error_message:
         lines.append(f"Error: {execution.error_message}")
