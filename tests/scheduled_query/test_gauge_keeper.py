@@ -127,7 +127,7 @@ def test_what_is_on_the_board_already_is_not_read_again(store, publish, clock):
     keeper.text()
     assert samples.read == [second.id]
     publish.feed(first, 3.0)
-    keeper.refresh(first.id)
+    keeper.refresh([first.id])
     assert 'orders{shop="a"} 3.0' in keeper.text()
     assert samples.read == [second.id, first.id]
 
@@ -139,7 +139,7 @@ def test_a_value_that_was_read_before_a_change_and_shown_after_it_is_gone_at_the
     keeper, query = GaugeKeeper(samples, clock), publish(value=1.0)
     keeper.text()
     samples.meanwhile = lambda: (publish.feed(query, 2.0), keeper.text())
-    keeper.refresh(query.id)
+    keeper.refresh([query.id])
     assert 'orders{shop="Orders"} 2.0' in keeper.text()
 
 

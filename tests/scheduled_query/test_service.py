@@ -352,3 +352,37 @@ def test_what_waits_when_the_service_stops_is_given_back_unspoilt(world, add_que
     there = world()
     lost = there.service._ownership.take_over(there.node.dead(there.service._ownership.nodes()))
     assert {run.query_name: run.attempt for run in lost} == {"first": 2, "second": 1}
+
+
+def test_a_plugin_that_is_slow_to_listen_holds_up_no_run(world, add_query, histories):
+    here, go_on = world(), threading.Event()
+    here.events.on("scheduled_query.executed", lambda event: go_on.wait(60), owner="slow")
+    query = add_query()
+    for times in (1, 2, 3):
+        assert here.run_now(query).status == "success"
+        assert len(executions(histories, query)) == times
+    go_on.set()
+
+
+def test_what_people_start_leaves_workers_to_the_schedule(world, add_query, make_due, histories):
+    here = world()
+    here.settings = Settings(interval=0)
+    for n in range(20):
+        here.service.begin_now(add_query(f"by hand {n}", query=FOREVER, timeout=300).id, "ada")
+    due = add_query("due")
+    make_due(due)
+    here.service.tick()
+    until(lambda: len(executions(histories, due)) == 1)
+    assert here.runs_at_work() == 2  # a third of the workers
+
+
+def test_a_slow_run_holds_up_none_of_its_slice(world, add_query, make_due, histories):
+    here = world()
+    here.settings = Settings(interval=0, max_parallel=2)
+    make_due(add_query("slow", query=FOREVER, timeout=300), seconds_ago=30)
+    quick = [add_query(f"quick {n}") for n in range(12)]
+    for query in quick:
+        make_due(query)
+    here.service.tick()
+    until(lambda: all(len(executions(histories, query)) == 1 for query in quick))
+    assert {executions(histories, query)[0].attempt for query in quick} == {1}

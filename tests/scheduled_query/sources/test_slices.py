@@ -40,8 +40,10 @@ class Slice:
         self._thread.start()
 
     def _run(self) -> None:
-        left = self._executor.run_slice(self._statements, self._end)
-        self.left = {statement.run_id: by for statement, by in left}
+        self._executor.run_slice(self._statements, self._end, self._give_back)
+
+    def _give_back(self, left: list[tuple[Statement, str]]) -> None:
+        self.left |= {statement.run_id: by for statement, by in left}
 
     def _end(self, statement: Statement, outcome: Outcome) -> None:
         self.outcomes[statement.run_id] = outcome
@@ -79,6 +81,14 @@ def test_what_stands_behind_a_slow_one_comes_back(asker: Asker, sqlite_url: str)
     done = Slice(asker, sqlite_url, ENDLESS, "SELECT 3", "SELECT 4", timeout_s=1).wait()
     assert done.ended == {ENDLESS: "the time limit of 1 s was reached"}
     assert done.left == {"SELECT 3": "", "SELECT 4": ""}
+
+
+def test_they_come_back_while_it_is_still_at_work(asker: Asker, sqlite_url: str):
+    slow = Slice(asker, sqlite_url, ENDLESS, "SELECT 2")
+    eventually(lambda: slow.left)
+    assert slow.outcomes == {}
+    asker.executor.cancel(ENDLESS, "ann")
+    assert slow.wait().ended == {ENDLESS: "cancelled by ann"}
 
 
 def test_the_runner_goes_on_with_other_slices_after_it_gave_one_back(asker: Asker, sqlite_url: str):
@@ -146,7 +156,7 @@ def test_each_has_its_own_time_limit(asker: Asker, sqlite_url: str):
     place = target(sqlite_url)
     outcomes: list[Outcome] = []
     statements = [Statement(1, place, "SELECT 1", 30), Statement(2, place, ENDLESS, 0.3)]
-    asker.executor.run_slice(statements, lambda _, outcome: outcomes.append(outcome))
+    asker.executor.run_slice(statements, lambda _, outcome: outcomes.append(outcome), print)
     assert [outcome.status for outcome in outcomes] == ["success", "timeout"]
 
 

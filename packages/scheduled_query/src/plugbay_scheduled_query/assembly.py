@@ -20,7 +20,7 @@ from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository
-from plugbay_scheduled_query.runs.claiming import BY_HAND, OWNER, PERIOD_S, most_at_once
+from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once, most_by_hand
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
 from plugbay_scheduled_query.runs.service import JOB, TASK, Service
@@ -99,7 +99,7 @@ class Assembly:
 
 def _runners(engine: Any, settings: Settings) -> int:
     """As many as may be wanted at once: the schedule, people and those who look have theirs each."""
-    return most_at_once(engine.workers, settings) + BY_HAND + ASIDES
+    return most_at_once(engine.workers, settings) + most_by_hand(engine.workers) + ASIDES
 
 
 def slots_of(engine: Any, settings: Settings) -> Slots:

@@ -5,7 +5,7 @@ each has to end.
 """
 
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,6 +62,11 @@ class _Underway:
         return self.cancelled_by is not None
 
 
+Ended = Callable[[Statement, Outcome], object]
+Returned = Callable[[list[tuple[Statement, str]]], object]
+GiveBack = Callable[[Sequence[_Underway]], None]
+
+
 class Executor:
     """Any thread may run, cancel and look; each call blocks until its answer is there."""
 
@@ -82,29 +87,39 @@ class Executor:
     def run(self, statement: Statement) -> Outcome:
         """Run one statement to its end, whatever that is; never raises for what a query or source does."""
         outcomes: list[Outcome] = []
-        self.run_slice([statement], lambda _, outcome: outcomes.append(outcome), is_aside=True)
+        self.run_slice([statement], lambda _, outcome: outcomes.append(outcome), _never, is_aside=True)
         return outcomes[0]
 
     def run_slice(
-        self,
-        statements: Sequence[Statement],
-        ended: Callable[[Statement, Outcome], object],
-        is_aside: bool = False,
-    ) -> list[tuple[Statement, str]]:
+        self, statements: Sequence[Statement], ended: Ended, returned: Returned, is_aside: bool = False
+    ) -> None:
         """Run statements for one source one after the other in one runner, and tell the end of each at once.
 
-        When one of them takes its time, or the runner with it, those behind it come back untouched, each with
-        who cancelled it meanwhile; never the first. An aside is what somebody looks at: so many at a time,
-        whatever the schedule has to do.
+        When one of them takes its time, or the runner with it, those behind it come back at once, untouched,
+        each with who cancelled it meanwhile; never the first. An aside is what somebody looks at: so many at
+        a time, whatever the schedule has to do.
         """
         places = [self._enter(statement) for statement in statements]
+        left = dict.fromkeys(places)
+
+        def give_back(some: Sequence[_Underway]) -> None:
+            self._leave(some)
+            for place in some:
+                del left[place]
+            if some:
+                returned([(place.statement, place.cancelled_by or "") for place in some])
+
         try:
-            left = self._outcomes(places, ended, is_aside)
-            return [(place.statement, place.cancelled_by or "") for place in left]
+            started = self._clock.monotonic()
+            for reply, place in zip(self._converse(places, "run", is_aside, give_back), places, strict=False):
+                now = self._clock.monotonic()
+                if reply.status != "unbegun" or place is places[0]:
+                    del left[place]
+                    ended(place.statement, _outcome(place, reply, round((now - started) * 1000)))
+                started = now
+            give_back([*left])
         finally:
-            with self._lock:
-                for statement in statements:
-                    self._underway.pop(statement.run_id, None)
+            self._leave(places)
 
     def cancel(self, run_id: Hashable, by: str) -> bool:
         """Stop a run; False when there is none of this id."""
@@ -150,18 +165,11 @@ class Executor:
             place.cancelled_by = statement.stopped_by() or None
         return place
 
-    def _outcomes(
-        self, places: list[_Underway], ended: Callable[[Statement, Outcome], object], is_aside: bool
-    ) -> list[_Underway]:
-        """Tells how each ended; returns those that came back."""
-        started, left = self._clock.monotonic(), dict.fromkeys(places)
-        for reply, place in zip(self._converse(places, "run", is_aside), places, strict=False):
-            now = self._clock.monotonic()
-            if reply.status != "unbegun" or place is places[0]:
-                del left[place]
-                ended(place.statement, _outcome(place, reply, round((now - started) * 1000)))
-            started = now
-        return list(left)
+    def _leave(self, places: Iterable[_Underway]) -> None:
+        with self._lock:
+            for place in places:
+                if self._underway.get(place.statement.run_id) is place:
+                    del self._underway[place.statement.run_id]
 
     def _look(self, target: Target, ask: str) -> Any:
         place = _Underway(Statement(object(), target, "", LOOK_LIMIT_S))
@@ -181,11 +189,13 @@ class Executor:
 
         threading.Thread(target=end, daemon=True).start()
 
-    def _converse(self, places: list[_Underway], ask: str, is_aside: bool) -> Iterator[Reply]:
+    def _converse(
+        self, places: list[_Underway], ask: str, is_aside: bool, give_back: GiveBack = lambda _: None
+    ) -> Iterator[Reply]:
         """The replies to a slice, in order: at least one."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                yield from self._attempt(places, ask, is_aside)
+                yield from self._attempt(places, ask, is_aside, give_back)
                 return
             except RunnerGoneError as error:
                 if attempt == ATTEMPTS or self._pool.is_closed:
@@ -198,7 +208,9 @@ class Executor:
     def _lost(self, error: str) -> Reply:
         return Reply("failed", STOPPING if self._pool.is_closed else error, is_runner_sound=False)
 
-    def _attempt(self, places: list[_Underway], ask: str, is_aside: bool) -> Iterator[Reply]:
+    def _attempt(
+        self, places: list[_Underway], ask: str, is_aside: bool, give_back: GiveBack
+    ) -> Iterator[Reply]:
         target, first = places[0].statement.target, places[0]
         child = self._pool.take(target.dialect, target.key, lambda: first.is_cancelled, is_aside)
         if child is None:
@@ -213,7 +225,7 @@ class Executor:
                 is_sound = True
                 yield Reply("cancelled")
                 return
-            for reply in self._ask(child, places, ask):
+            for reply in self._ask(child, places, ask, give_back):
                 is_sound = reply.is_runner_sound
                 yield reply
         finally:
@@ -222,10 +234,12 @@ class Executor:
                     place.child = None
             self._pool.give_back(child, is_sound)
 
-    def _ask(self, child: Child, places: list[_Underway], ask: str) -> Iterator[Reply]:
+    def _ask(self, child: Child, places: list[_Underway], ask: str, give_back: GiveBack) -> Iterator[Reply]:
         statement = places[0].statement
         limits = [TimeLimit(place.statement.timeout_s, place.statement.connect_s) for place in places]
-        conversation = Conversation(child, limits, statement.caps.result_bytes)
+        conversation = Conversation(
+            child, limits, statement.caps.result_bytes, lambda first: give_back(places[first:])
+        )
         for reply in conversation.hold(_frame(places, ask)):
             if not reply.is_runner_sound:
                 self._replace(child, statement.target, reply, ask)
@@ -239,6 +253,10 @@ class Executor:
         tell("runner_replaced", dialect=target.dialect, reason=target.mask(reply.error or "it has grown"))
         if not reply.end and child.session and ask != "end":
             self._end_session(target, child.session)
+
+
+def _never(left: list[tuple[Statement, str]]) -> None:
+    """The first statement of a slice does not come back."""
 
 
 def _frame(places: list[_Underway], ask: str) -> bytes:

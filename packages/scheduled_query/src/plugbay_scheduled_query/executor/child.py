@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -186,9 +186,17 @@ class Reply:
 class Conversation:
     """One slice of statements for one runner: asks once, and listens to one answer after the other."""
 
-    def __init__(self, child: Child, limits: Sequence[TimeLimit], result_bytes: int) -> None:
+    def __init__(
+        self,
+        child: Child,
+        limits: Sequence[TimeLimit],
+        result_bytes: int,
+        called_back: Callable[[int], object],
+    ) -> None:
+        """`called_back` hears from which place in the slice on the runner will begin nothing."""
         self._child = child
         self._limits = limits
+        self._called_back = called_back
         self._first = child.last_number + 1
         self._end = self._first + len(limits)  # the number after the last that the runner will answer
         self._most_bytes = result_bytes + RESULT_SLACK_BYTES
@@ -240,6 +248,7 @@ class Conversation:
     def _call_back(self, first: int) -> None:
         """From this number on the runner begins nothing; what it has begun goes on."""
         self._end = max(first, 1 + self._child.recall(first, self._end))
+        self._called_back(self._end - self._first)
 
     def _note(self, kind: int, payload: bytes) -> None:
         if kind == FrameKind.ROWS:

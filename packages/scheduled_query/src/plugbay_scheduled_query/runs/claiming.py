@@ -22,7 +22,7 @@ BATCH = 256  # runs that a process has claimed at the most when nothing paces th
 AHEAD = 2  # times max_parallel: what it claims at the least, so that no slot waits for the next claim
 SLICE = 16  # runs of one source for one worker at the most: they share its price, and are soon done
 
-BY_HAND = 6  # workers that the schedule leaves to people; and people take no more than these
+BY_HAND = 6  # workers at the most, and a third of them, that are there for what people start by hand
 
 Promise = Future[Execution | None]
 
@@ -290,7 +290,12 @@ class Throughput:
             self._since, self._done = now, 0
 
 
+def most_by_hand(workers: int) -> int:
+    """Runs that people have at the same time: the schedule keeps its workers, and people theirs."""
+    return max(1, min(BY_HAND, workers // 3))
+
+
 def most_at_once(workers: int, settings: Settings) -> int:
     """Slices of the schedule: with a pace each source runs one at a time, without one so many in all."""
-    free = max(1, workers - BY_HAND)
+    free = max(1, workers - most_by_hand(workers))
     return free if settings.interval > 0 else min(free, settings.max_parallel)

@@ -39,8 +39,11 @@ class Executor(Protocol):
 
     def run(self, statement: Statement) -> Outcome: ...
     def run_slice(
-        self, statements: Sequence[Statement], ended: Callable[[Statement, Outcome], object]
-    ) -> list[tuple[Statement, str]]: ...
+        self,
+        statements: Sequence[Statement],
+        ended: Callable[[Statement, Outcome], object],
+        returned: Callable[[list[tuple[Statement, str]]], object],
+    ) -> None: ...
     def cancel(self, run_id: Hashable, by: str) -> bool: ...
 
 
@@ -59,22 +62,21 @@ class Executing:
         self,
         runs: Sequence[Run],
         ended: Callable[[Run, Outcome], object],
+        returned: Callable[[list[tuple[Run, str]]], object],
         stopped_by: Callable[[], str] = str,
-    ) -> list[tuple[Run, str]]:
+    ) -> None:
         """Executes runs of one source one after the other, and tells the outcome of each at once.
 
-        Everything that can go wrong with a query becomes its status here, and is nobody else's trouble.
-        Returns those that came back because one before them takes its time, each with who cancelled it.
+        Everything that can go wrong with a query becomes its status here, and is nobody else's trouble. Those
+        behind one that takes its time come back, each with who cancelled it.
         """
-        this = _Slice(self._clock, runs, ended)
+        this = _Slice(self._clock, runs, ended, returned)
         try:
-            statements = self._statements(this, stopped_by)
-            left = self._executor.run_slice(statements, this.end) if statements else []
-            return [(this.open[statement.run_id], by) for statement, by in left]
+            if statements := self._statements(this, stopped_by):
+                self._executor.run_slice(statements, this.end, this.give_back)
         except Exception as error:
             log.exception("execution_failed", query=runs[0].query_name)
             this.end_all(failed(f"internal error: {type(error).__name__}"))
-            return []
 
     def ask(self, run_id: Hashable, source_id: int, sql: str, timeout: int | None = None) -> Outcome:
         """Guard, then runner, for whoever wants to see what comes of a text: Try it."""
@@ -114,15 +116,26 @@ class Executing:
 class _Slice:
     """Runs of one source that one worker executes in turn: which of them are open, and when each began."""
 
-    def __init__(self, clock: Clock, runs: Iterable[Run], ended: Callable[[Run, Outcome], object]) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        runs: Iterable[Run],
+        ended: Callable[[Run, Outcome], object],
+        returned: Callable[[list[tuple[Run, str]]], object],
+    ) -> None:
         self.open: dict[Hashable, Run] = {run.id: run for run in runs}
         self._clock = clock
         self._ended = ended
+        self._returned = returned
         self._begin()
 
     def end(self, statement: Statement, outcome: Outcome) -> None:
         """Tells what came of one; the next begins."""
         self._end(self.open.pop(statement.run_id), outcome)
+
+    def give_back(self, left: list[tuple[Statement, str]]) -> None:
+        """These have not begun."""
+        self._returned([(self.open.pop(statement.run_id), by) for statement, by in left])
 
     def end_all(self, outcome: Outcome) -> None:
         """The same came of all that are open."""

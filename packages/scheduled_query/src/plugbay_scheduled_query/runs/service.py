@@ -17,13 +17,13 @@ from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.recording import Ended, Recording
 from plugbay_scheduled_query.repository.takeover import Ownership
 from plugbay_scheduled_query.runs.claiming import (
-    BY_HAND,
     OWNER,
     Admission,
     Claiming,
     InFlight,
     Promise,
     Timers,
+    most_by_hand,
 )
 from plugbay_scheduled_query.runs.executing import Executing, Recorder, cancelled, interrupted
 from plugbay_scheduled_query.runs.node import Heartbeat, Node
@@ -95,7 +95,7 @@ class Service:
         self._last_beat = clock.monotonic()
         self._runs = InFlight()
         self._claiming = Claiming(clock, self._claims, engine, self._runs, settings, self._submit)
-        self._by_hand = Admission(self._submit_first, lambda: min(BY_HAND, engine.workers), largest=1)
+        self._by_hand = Admission(self._submit_first, lambda: most_by_hand(engine.workers), largest=1)
         self._recorder = Recorder(Recording(store), clock.now, lambda: settings().keeping, self._recorded)
         self._teller = Teller(tell)
         self._heartbeat = Heartbeat(self._beat, lambda: len(self._runs))
@@ -178,8 +178,9 @@ class Service:
 
         try:
             with job.on_cancel(stop):
-                left = self._executing.execute(runs, partial(self._ended, job), stopped_by) if runs else []
-            self._take_back(job, left)
+                if runs:
+                    ended, returned = partial(self._ended, job), partial(self._take_back, job)
+                    self._executing.execute(runs, ended, returned, stopped_by)
         finally:
             self._leave(job)
 
