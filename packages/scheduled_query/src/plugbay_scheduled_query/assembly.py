@@ -18,6 +18,7 @@ from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.gauges import StoredGauges
 from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.overview import Activity, Overview
+from plugbay_scheduled_query.repository.pauses import Pauses
 from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository
@@ -25,6 +26,7 @@ from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
 from plugbay_scheduled_query.runs.service import JOB, TASK, Service
+from plugbay_scheduled_query.runs.stuck import StuckSessions
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.web.dependencies import Parts
@@ -68,6 +70,7 @@ class Assembly:
     def cycle(self, job: object = None) -> None:
         """The task that the specification names: starts what is due, then tidies up a little."""
         self.retiming.mend_after_set_back(self.parts.settings().timezone)
+        self.parts.sessions.revisit()
         self.parts.service.tick()
         for _ in range(PURGE_STEPS):
             if not self._tidy():
@@ -92,6 +95,7 @@ class Assembly:
 
     def close(self, grace_s: float) -> None:
         """Ends everything that was started; what is not recorded is recovered at the next start."""
+        self.parts.sessions.close()
         self.parts.service.retire()
         self.engine.remove_owner(OWNER, grace_s)
         self.parts.service.close()
@@ -117,7 +121,8 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     gauges = GaugeKeeper(StoredGauges(store), clock)
     reports = Reports(host.events)
     notifications = Notifications(settings, lambda: engine.submit(OWNER, NOTIFY, priority=BEHIND))
-    executing = Executing(clock, catalogue, executor, settings)
+    sessions = StuckSessions(clock, Pauses(store), executor, catalogue, host.events)
+    executing = Executing(clock, catalogue, executor, settings, sessions)
 
     def tell(run: Run, outcome: Outcome, execution: Execution) -> None:
         if run.metric:
@@ -134,6 +139,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         settings=settings,
         tell=tell,
     )
+    sessions.resumed = service.refill
     definitions = Definitions(store, clock)
     capacities = Capacities(definitions, catalogue, settings, clock)
     editing = QueryEditing(definitions, catalogue, settings, host.events, capacities, service.cancel)
@@ -152,6 +158,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         source_editing=SourceEditing(sources, catalogue, executor),
         executor=executor,
         service=service,
+        sessions=sessions,
         gauges=gauges,
         editing=editing,
         trying=Trying(editing, executing),

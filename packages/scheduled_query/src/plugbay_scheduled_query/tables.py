@@ -28,6 +28,18 @@ lanes = sa.Table(
     sa.Column("ended_at", UTCDateTime),  # when the last one ended: the next waits from then on
 )
 
+# sessions that a server did not end when it was told to: while a source has one, nothing starts there
+pauses = sa.Table(
+    "scheduled_query_pauses",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("source_id", sa.Integer, nullable=False),
+    sa.Column("mark", sa.String(100), nullable=False),  # what the server knows the session by
+    sa.Column("title", sa.String(200), nullable=False),  # what the session was about
+    sa.Column("since", UTCDateTime, nullable=False),
+    sa.UniqueConstraint("source_id", "mark"),
+)
+
 queries = sa.Table(
     "scheduled_queries",
     metadata,

@@ -46,6 +46,8 @@ class Statement:
     """Who cancelled it before it could be cancelled by its id; empty: nobody."""
     allowed_functions: frozenset[str] = frozenset()
     """What the operator lets through although no list knows it."""
+    on_left: Callable[[str], object] | None = None
+    """Told the mark of a session that may still be at it though the run is over; else it is just ended."""
 
 
 class _Underway:
@@ -110,6 +112,10 @@ class Executor:
         found = self._look(target, "self_test")
         return Report(found["server"], tuple(found["warnings"]), tuple(found["statements"]))
 
+    def end(self, target: Target, mark: str) -> bool:
+        """End a session that was left behind; whether it was there. SourceUnavailableError: who knows."""
+        return bool(self._look(target, "end", mark))
+
     def runners(self) -> list[RunnerState]:
         """The processes at work or ready for it."""
         return self._pool.states()
@@ -133,8 +139,8 @@ class Executor:
             return _success(reply, duration_ms)
         return Outcome(_status(reply), duration_ms=duration_ms, error=_reason(reply, statement))
 
-    def _look(self, target: Target, ask: str) -> Any:
-        statement = Statement(object(), target, "", LOOK_LIMIT_S)
+    def _look(self, target: Target, ask: str, about: str = "") -> Any:
+        statement = Statement(object(), target, about, LOOK_LIMIT_S)
         reply = self._converse(_Underway(), statement, ask)
         if reply.end.get("refused"):
             raise SourceRefusedError(_reason(reply, statement))
@@ -142,10 +148,13 @@ class Executor:
             raise SourceUnavailableError(_reason(reply, statement))
         return reply.end["data"]
 
-    def _end_session(self, target: Target, number: int) -> None:
-        """Have another runner end what one that is gone has left running in the database."""
-        statement = Statement(object(), target, str(number), LOOK_LIMIT_S)
-        threading.Thread(target=self._converse, args=(_Underway(), statement, "end"), daemon=True).start()
+    def _leave(self, statement: Statement, mark: str) -> None:
+        """Have somebody see to what a run has perhaps left running in the database."""
+        if statement.on_left is not None:
+            statement.on_left(mark)
+            return
+        end = Statement(object(), statement.target, mark, LOOK_LIMIT_S)
+        threading.Thread(target=self._converse, args=(_Underway(), end, "end"), daemon=True).start()
 
     def _converse(self, place: _Underway, statement: Statement, ask: str) -> Reply:
         for _ in range(ATTEMPTS):
@@ -180,13 +189,11 @@ class Executor:
         limit = TimeLimit(statement.timeout_s, statement.connect_s)
         conversation = Conversation(child, limit, statement.caps.result_bytes)
         reply = conversation.hold(_frame(statement, ask, child.number))
-        if reply.is_runner_sound:
-            return reply
-        target = statement.target
-        tell = log.warning if reply.error else log.info
-        tell("runner_replaced", dialect=target.dialect, reason=target.mask(reply.error or "it has grown"))
-        if not reply.end and child.session and ask != "end":
-            self._end_session(target, child.session)
+        if not reply.is_runner_sound:
+            target, tell = statement.target, log.warning if reply.error else log.info
+            tell("runner_replaced", dialect=target.dialect, reason=target.mask(reply.error or "it has grown"))
+        if child.session and ask != "end" and reply.end.get("is_left", not reply.end):
+            self._leave(statement, child.session)
         return reply
 
 

@@ -7,10 +7,12 @@ from datetime import datetime, timedelta
 from plugbay import Clock, Store, metric_header, metric_sample
 
 from plugbay_scheduled_query.repository.claims import lanes_of
+from plugbay_scheduled_query.repository.pauses import paused_sources
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
 from plugbay_scheduled_query.settings import Settings
 
 PREFIX = "plugbay_scheduled_query"
+PAUSED = "plugbay_source_paused"
 STATUSES = ("success", "failed", "timeout", "rejected")
 
 
@@ -42,7 +44,7 @@ class HealthMetrics:
         self._slots = slots
 
     def text(self) -> str:
-        return "".join([*self._counters(), *self._lanes(), *self._slot_gauges()])
+        return "".join([*self._counters(), *self._lanes(), *self._slot_gauges(), self._paused()])
 
     def _counters(self) -> list[str]:
         reports, sent, failed = self._reports, self._notifications.sent, self._notifications.failed
@@ -68,6 +70,12 @@ class HealthMetrics:
             _family("oldest_due_seconds", "gauge", "How long the oldest of them is due.", "source", oldest),
             _family("lane_busy", "gauge", "Whether the source's lane runs or rests (1).", "source", busy),
         ]
+
+    def _paused(self) -> str:
+        values = paused_sources(self._store)
+        lines = [metric_sample(PAUSED, {"source": name}, float(paused)) for name, paused in values.items()]
+        text = "Whether nothing starts at the source because a session there does not end (1)."
+        return metric_header(PAUSED, text, "gauge") + "".join(lines) if lines else ""
 
     def _slot_gauges(self) -> list[str]:
         slots = self._slots()

@@ -18,6 +18,7 @@ from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.dialects import check
 from plugbay_scheduled_query.executor import Statement
 from plugbay_scheduled_query.executor.time_limit import chosen_limit_s
+from plugbay_scheduled_query.repository.pauses import Pause
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.recording import Ended, Recording
 from plugbay_scheduled_query.settings import Settings
@@ -41,16 +42,29 @@ class Executor(Protocol):
     def cancel(self, run_id: Hashable, by: str) -> bool: ...
 
 
+class Sessions(Protocol):
+    """Sees to sessions that did not end with their run, and knows the sources that are paused for one."""
+
+    def pause_of(self, source_id: int) -> Pause | None: ...
+    def look_after(self, source_id: int, target: Target, mark: str, title: str) -> None: ...
+
+
 class Executing:
     """Turns a run into an outcome."""
 
     def __init__(
-        self, clock: Clock, targets: Targets, executor: Executor, settings: Callable[[], Settings]
+        self,
+        clock: Clock,
+        targets: Targets,
+        executor: Executor,
+        settings: Callable[[], Settings],
+        sessions: Sessions,
     ) -> None:
         self._clock = clock
         self._targets = targets
         self._executor = executor
         self._settings = settings
+        self._sessions = sessions
 
     def execute(self, run: Run, stopped_by: Callable[[], str] = str) -> Outcome:
         """Everything that can go wrong with a query becomes its status here, and is nobody else's trouble."""
@@ -58,7 +72,7 @@ class Executing:
         if run.problem:
             return failed(run.problem, started_at)
         try:
-            outcome = self.ask(run.id, run.source_id, run.sql, run.timeout, stopped_by)
+            outcome = self.ask(run.id, run.source_id, run.sql, run.timeout, stopped_by, run.query_name)
             elapsed_ms = round((self._clock.monotonic() - started) * 1000)
             duration_ms = outcome.duration_ms or elapsed_ms
             return with_value(replace(outcome, executed_at=started_at, duration_ms=duration_ms), run)
@@ -73,6 +87,7 @@ class Executing:
         sql: str,
         timeout: int | None = None,
         stopped_by: Callable[[], str] = str,
+        title: str = "Try it",
     ) -> Outcome:
         """Guard, then runner: also what Try it does."""
         settings = self._settings()
@@ -80,13 +95,22 @@ class Executing:
             target = self._targets.target(source_id)
         except SourceProblem as problem:
             return failed(str(problem))
+        if pause := self._sessions.pause_of(source_id):
+            return failed(pause.reason)
         verdict = check(sql, target.language, settings.rules)
         if isinstance(verdict, Rejection):
             return replace(failed(f"rejected: {verdict.reason}"), rejection=verdict)
         limit_s = chosen_limit_s(timeout, settings.query_timeout, settings.query_timeout_max)
         allowed = settings.rules.allowed_functions
         statement = Statement(
-            run_id, target, sql, limit_s, settings.caps, stopped_by=stopped_by, allowed_functions=allowed
+            run_id,
+            target,
+            sql,
+            limit_s,
+            settings.caps,
+            stopped_by=stopped_by,
+            allowed_functions=allowed,
+            on_left=lambda mark: self._sessions.look_after(source_id, target, mark, title),
         )
         return self._executor.run(statement)
 

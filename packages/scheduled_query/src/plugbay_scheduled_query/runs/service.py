@@ -102,6 +102,10 @@ class Service:
         finally:
             self._claiming.refill()
 
+    def refill(self) -> None:
+        """Starts what is due and can start now: a source that was paused goes on."""
+        self._claiming.refill()
+
     def recover(self) -> None:
         """Runs again what a dead node had under way; what cannot run again is recorded as failed."""
         lost = self._lost()

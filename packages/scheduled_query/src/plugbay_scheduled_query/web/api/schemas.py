@@ -236,8 +236,15 @@ class CapacityAnswer(BaseModel):
     busiest_hour_fill: float = Field(examples=[0.1004])
 
 
+class PauseAnswer(BaseModel):
+    """Since when nothing starts at a data source, and why."""
+
+    since: str = Field(examples=[TIME])
+    reason: str
+
+
 class SourceAnswer(BaseModel):
-    """A data source; the fields after `capacity` are for admins."""
+    """A data source; the fields after `paused` are for admins."""
 
     id: int = Field(examples=[1])
     name: str = Field(examples=["shop"])
@@ -246,6 +253,9 @@ class SourceAnswer(BaseModel):
     locked: bool = Field(description="Whether it comes from the setting `sources`.")
     query_count: int = Field(examples=[3])
     capacity: CapacityAnswer | None
+    paused: PauseAnswer | None = Field(
+        description="Not null while a session there does not end: nothing starts until it does."
+    )
     url: str | None = Field(None, examples=["postgresql://reader:***@db/shop"])
     accepts_unguarded: bool = False
     problem: str | None = Field(None, description="Why it cannot be used now.")
