@@ -163,6 +163,7 @@ LANGUAGE = Language(
     doubtful='\\"',
     refused_texts=("/*!", "/*M!"),
     reads_whole=True,
+    bounds_sizes=True,
     own_rule=_own_rule,
     rewrite=without_json_clauses,
 )
