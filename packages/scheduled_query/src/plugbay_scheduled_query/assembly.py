@@ -23,6 +23,7 @@ from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once
+from plugbay_scheduled_query.runs.disk import DiskRoom, free_bytes_at
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
 from plugbay_scheduled_query.runs.service import JOB, TASK, Service
@@ -121,6 +122,8 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     gauges = GaugeKeeper(StoredGauges(store), clock)
     reports = Reports(host.events)
     notifications = Notifications(settings, lambda: engine.submit(OWNER, NOTIFY, priority=BEHIND))
+    measure = (lambda: free_bytes_at(host.data_dir)) if store.dialect == "sqlite" else None
+    disk = DiskRoom(clock, settings, measure)
     sessions = StuckSessions(clock, Pauses(store), executor, catalogue, host.events)
     executing = Executing(clock, catalogue, executor, settings, sessions)
 
@@ -138,6 +141,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         executing=executing,
         settings=settings,
         tell=tell,
+        keeping=disk.keeping,
     )
     sessions.resumed = service.refill
     definitions = Definitions(store, clock)
@@ -159,6 +163,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         executor=executor,
         service=service,
         sessions=sessions,
+        disk=disk,
         gauges=gauges,
         editing=editing,
         trying=Trying(editing, executing),
@@ -170,6 +175,6 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         retiming=Retiming(store, clock),
         notifications=notifications,
         health=HealthMetrics(
-            store, clock, settings, reports, notifications, lambda: slots_of(engine, settings())
+            store, clock, settings, reports, notifications, lambda: slots_of(engine, settings()), disk
         ),
     )

@@ -96,6 +96,10 @@ states = sa.Table(
     sa.Column("first_timeout", sa.Integer, nullable=False, server_default="1"),
     sa.Column("last_timeout", sa.Integer, nullable=False, server_default="0"),
     sa.Column("changed_at", UTCDateTime, nullable=False, index=True),  # what other nodes have yet to see
+    sa.Column(
+        "kept_bytes", sa.BigInteger, nullable=False, server_default="0"
+    ),  # of the results in the history
+    sa.Column("cut_at", UTCDateTime),  # when the quota of bytes last took executions away; null: not lately
 )
 
 runs = sa.Table(
@@ -150,6 +154,7 @@ history = sa.Table(
     sa.Column("trigger", sa.String(10), nullable=False),
     sa.Column("triggered_by", sa.String(150)),
     sa.Column("truncated", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("result_bytes", sa.Integer, nullable=False, server_default="0"),
     sa.UniqueConstraint("query_id", "number"),
     sa.UniqueConstraint("query_id", "status", "status_number"),
     sa.UniqueConstraint("query_id", "due_at"),  # one execution for each due time, whatever crashes

@@ -8,6 +8,7 @@ from plugbay import Clock, Store, metric_header, metric_sample
 
 from plugbay_scheduled_query.repository.claims import lanes_of
 from plugbay_scheduled_query.repository.pauses import paused_sources
+from plugbay_scheduled_query.runs.disk import DiskRoom
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
 from plugbay_scheduled_query.settings import Settings
 
@@ -35,6 +36,7 @@ class HealthMetrics:
         reports: Reports,
         notifications: Notifications,
         slots: Callable[[], Slots],
+        disk: DiskRoom,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -42,9 +44,12 @@ class HealthMetrics:
         self._reports = reports
         self._notifications = notifications
         self._slots = slots
+        self._disk = disk
 
     def text(self) -> str:
-        return "".join([*self._counters(), *self._lanes(), *self._slot_gauges(), self._paused()])
+        return "".join(
+            [*self._counters(), *self._lanes(), *self._slot_gauges(), self._paused(), self._room()]
+        )
 
     def _counters(self) -> list[str]:
         reports, sent, failed = self._reports, self._notifications.sent, self._notifications.failed
@@ -76,6 +81,10 @@ class HealthMetrics:
         lines = [metric_sample(PAUSED, {"source": name}, float(paused)) for name, paused in values.items()]
         text = "Whether nothing starts at the source because a session there does not end (1)."
         return metric_header(PAUSED, text, "gauge") + "".join(lines) if lines else ""
+
+    def _room(self) -> str:
+        free = self._disk.free_bytes()
+        return "" if free is None else _single("free_bytes", "gauge", "Room on the disk of the store.", free)
 
     def _slot_gauges(self) -> list[str]:
         slots = self._slots()

@@ -11,7 +11,7 @@ from plugbay import PlugbayError, Store, get_logger
 
 from plugbay_scheduled_query.core.metric import snapshot
 from plugbay_scheduled_query.core.model import Execution, Outcome, Run, Status
-from plugbay_scheduled_query.repository.pruning import Keeping, prune
+from plugbay_scheduled_query.repository.pruning import Keeping, prune, text_bytes
 from plugbay_scheduled_query.repository.rows import metric_of, moment_after
 from plugbay_scheduled_query.tables import history, lanes, queries, results, runs, states
 
@@ -106,7 +106,8 @@ class Recording:
     def _record(self, batch: Sequence[Ended], now: datetime, keeping: Keeping) -> list[Execution | None]:
         with self._store.begin() as connection:
             entries = list(self._live(connection, batch))
-            self._insert_results(connection, entries)
+            if keeping.keeps_results:
+                self._insert_results(connection, entries)
             if keeping.enable_history and keeping.limit_history != 0:
                 self._insert_history(connection, entries)
             replaced = [_apply(entry, now) for entry in entries]
@@ -182,6 +183,8 @@ def _result_row(entry: _Entry) -> dict[str, Any]:
 def _history_row(entry: _Entry) -> dict[str, Any]:
     run, outcome, state = entry.run, entry.outcome, entry.state
     status, gauge = outcome.status.value, _snapshot(entry)
+    size = text_bytes(outcome.result_json) if entry.result_id else 0
+    state["kept_bytes"] += size
     state["last_number"] += 1
     state[f"last_{status}"] += 1
     return {
@@ -200,7 +203,8 @@ def _history_row(entry: _Entry) -> dict[str, Any]:
         "attempt": run.attempt,
         "trigger": run.trigger.value,
         "triggered_by": run.triggered_by,
-        "truncated": outcome.truncated,
+        "truncated": outcome.truncated or (entry.result_id is None and outcome.result_json is not None),
+        "result_bytes": size,
     }
 
 
@@ -219,8 +223,9 @@ def _apply(entry: _Entry, now: datetime) -> int | None:
     }
     if outcome.status is not Status.SUCCESS:
         return None
-    replaced: int | None = state["last_result_id"]
-    state |= {"last_result_id": entry.result_id, "last_success_at": outcome.executed_at}
+    replaced: int | None = state["last_result_id"] if entry.result_id else None
+    state |= {"last_result_id": entry.result_id or state["last_result_id"]}
+    state |= {"last_success_at": outcome.executed_at}
     if outcome.value is not None and entry.run.metric == metric_of(entry.metric_config):
         state["metric_value"] = outcome.value  # else it is another gauge's by now
     return replaced

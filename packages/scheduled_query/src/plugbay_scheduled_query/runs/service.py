@@ -13,6 +13,7 @@ from plugbay_scheduled_query.core.model import Execution, Outcome, Query, Run, T
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories
+from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.recording import Ended, Recording
 from plugbay_scheduled_query.repository.takeover import Ownership
 from plugbay_scheduled_query.runs.claiming import OWNER, Claiming, InFlight, Promise, Timers
@@ -72,6 +73,7 @@ class Service:
         executing: Executing,
         settings: Callable[[], Settings],
         tell: Callable[[Run, Outcome, Execution], None],
+        keeping: Callable[[], Keeping] | None = None,
     ) -> None:
         self._clock = clock
         self._node = node
@@ -86,7 +88,8 @@ class Service:
         self._last_beat = clock.monotonic()
         self._runs = InFlight()
         self._claiming = Claiming(clock, self._claims, engine, self._runs, settings, self._submit)
-        self._recorder = Recorder(Recording(store), clock.now, lambda: settings().keeping, self._recorded)
+        keeping = keeping or (lambda: settings().keeping)
+        self._recorder = Recorder(Recording(store), clock.now, keeping, self._recorded)
         self._heartbeat = Heartbeat(self._beat, lambda: len(self._runs))
 
     # what the clock asks for

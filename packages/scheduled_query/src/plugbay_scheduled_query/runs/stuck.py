@@ -6,6 +6,7 @@ still there after a few seconds pauses its source: nothing starts there until it
 """
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,9 +17,9 @@ from plugbay_scheduled_query.core.errors import SourceError, SourceProblem, Sour
 from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.repository.pauses import Pause, Pauses, StuckSession
 
-# Seconds between looks after a run: most sessions are gone by the second one, and the last comes early enough
-# for a source to be paused within 5 s of a time limit, after which the runner has had 2 s already.
-LOOKS_S = (0.1, 0.4, 0.7, 1.0)
+FIRST_LOOK_S = 0.1  # after a run: most sessions are gone by the second look
+LOOK_AGAIN_S = 0.4
+PATIENCE_S = 1.5  # so that a source is paused within 5 s of a time limit, of which the runner has had 2 s
 SOON_AGAIN_S = (3.0, 5.0, 10.0, 20.0)  # then: who is just slow to end need not wait for the minute
 FRESH_S = 0.05  # for so long a thousand runs ask once whether their source is paused
 TITLE_LENGTH = 200  # characters
@@ -118,13 +119,17 @@ class StuckSessions:
                 log.error("look_at_sessions_failed", error=error)
 
     def _look_after(self, left: Left) -> None:
-        is_there: bool | None = None
-        for pause_s in LOOKS_S:
-            if self._is_closing.wait(pause_s):
-                return
+        deadline = time.monotonic() + PATIENCE_S
+        if self._is_closing.wait(FIRST_LOOK_S) or self._is_there(left) is False:
+            return
+        while not self._is_closing.wait(LOOK_AGAIN_S):
             is_there = self._is_there(left)
             if is_there is False:
                 return
+            if time.monotonic() >= deadline:
+                break
+        else:
+            return
         if is_there is None:
             with self._lock:
                 self._unseen.add(left)

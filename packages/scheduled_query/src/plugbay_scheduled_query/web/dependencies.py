@@ -22,6 +22,7 @@ from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.runs.claiming import OWNER
+from plugbay_scheduled_query.runs.disk import DiskRoom
 from plugbay_scheduled_query.runs.service import Service
 from plugbay_scheduled_query.runs.stuck import StuckSessions
 from plugbay_scheduled_query.settings import Settings
@@ -51,6 +52,7 @@ class Parts:
     executor: Executor
     service: Service
     sessions: StuckSessions
+    disk: DiskRoom
     gauges: GaugeKeeper
     editing: QueryEditing
     trying: Trying

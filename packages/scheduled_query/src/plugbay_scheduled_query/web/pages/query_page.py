@@ -165,6 +165,8 @@ def history_context(site: Site, query: Query) -> dict[str, Any]:
         found, total = site.parts.histories.page(query.id, view.wanted, view.page, HISTORY_LIMIT, whole=False)
     return {
         "view": view,
+        "is_cut": site.parts.histories.cut_at(query.id) is not None,
+        "quota": site.parts.settings().history_bytes,
         "history_fingerprint": fingerprint(total, [execution.id for execution in found]),
         "is_current": view.is_current(site.parts.clock.now()),
         "sides": sides(found),
