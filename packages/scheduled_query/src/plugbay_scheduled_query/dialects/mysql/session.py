@@ -29,6 +29,7 @@ from plugbay_scheduled_query.dialects.contract import (
     group_columns,
     iso_text,
 )
+from plugbay_scheduled_query.dialects.mysql.resolution import Resolution
 
 COM_STMT_PREPARE = 0x16
 COM_STMT_CLOSE = 0x19
@@ -82,6 +83,7 @@ class MysqlSession(Session):
         self._connection._read_timeout = None
         self._number = int(self._connection.thread_id())
         self.mark = str(self._number)
+        self._resolution = Resolution(self._connection)
         self._cursor: Any = None
         self._is_clean = True
         self._is_midway = False
@@ -99,6 +101,7 @@ class MysqlSession(Session):
 
     def execute(self, sql: str) -> Rows:
         self._is_clean = False
+        self._resolution.check(sql, self.allowed_functions)
         if self._count_columns(sql) == 0 and _SHOW.match(sql) is None:
             raise SourceError("the statement returns no rows")
         cursor = self._cursor = self._connection.cursor(SSCursor)

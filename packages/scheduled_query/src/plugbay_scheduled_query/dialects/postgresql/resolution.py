@@ -50,7 +50,26 @@ _FOUND_SQL = """
         AND t.typtype <> 'c' AND t.typnamespace <> 'pg_catalog'::regnamespace)
       AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d
         WHERE d.classid = 'pg_catalog.pg_operator'::regclass AND d.objid = o.oid AND d.deptype = 'e')
+    UNION ALL
+    SELECT 'type', n.nspname, t.typname, true, false, p.proname
+    FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+    JOIN (
+      SELECT c.casttarget AS type, c.castfunc AS function FROM pg_catalog.pg_cast c
+      UNION SELECT k.contypid, d.refobjid FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_depend d
+        ON d.classid = 'pg_catalog.pg_constraint'::regclass AND d.objid = k.oid
+        AND d.refclassid = 'pg_catalog.pg_proc'::regclass WHERE k.contypid <> 0
+    ) AS made ON made.type = t.oid
+    JOIN pg_catalog.pg_proc p ON p.oid = made.function
+    WHERE t.typname = ANY (%(types)s::name[]) AND p.pronamespace <> 'pg_catalog'::regnamespace
+      AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d
+        WHERE d.classid = 'pg_catalog.pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
 """
+# What people write for the names of types.
+_TYPES = {
+    "bigint": "int8", "boolean": "bool", "char": "bpchar", "character": "bpchar", "dec": "numeric",
+    "decimal": "numeric", "double": "float8", "float": "float8", "int": "int4", "integer": "int4",
+    "real": "float4", "smallint": "int2", "varying": "varchar",
+}  # fmt: skip
 
 
 class Found(NamedTuple):
@@ -103,6 +122,7 @@ class Resolution:
         wanted = {
             "names": sorted({name for _, name in mentions.called} | {name for name, _ in mentions.dotted}),
             "operators": sorted(mentions.operators),
+            "types": sorted({_TYPES.get(name, name) for name in mentions.names}),
         }
         if not any(wanted.values()):
             return None
@@ -150,6 +170,8 @@ def is_refused(found: Found, mentions: Mentions, allowed: frozenset[str]) -> boo
     """Whether the statement could call this one, and nobody says that it is harmless."""
     if found.kind == "operator":
         return True
+    if found.kind == "type":
+        return found.argument.lower() not in allowed
     if {found.name.lower(), found.full_name.lower()} & allowed:
         return False
     is_called = (found.schema, found.name) in mentions.called or (
@@ -173,6 +195,11 @@ def _can_be_dotted(found: Found, mentions: Mentions) -> bool:
 def _sentence(found: Found) -> str:
     if found.kind == "operator":
         return f"The operator {found.full_name} was made by the owner of the database and can do anything."
+    if found.kind == "type":
+        return (
+            f"A value that becomes {found.full_name} calls the function {found.argument}, made by the owner."
+            " If it only reads, an administrator can add it to allowed_functions."
+        )
     return (
         f"The server finds the function {found.full_name} behind a name here; it is not among those"
         " known to be harmless. If it only reads, an administrator can add it to allowed_functions."
