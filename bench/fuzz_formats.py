@@ -1,12 +1,13 @@
 """What the formats of the OpenAPI document look like, for Schemathesis: texts that no pattern describes."""
 
 import itertools
+import time
 from typing import Any
 
 import schemathesis
 from hypothesis import strategies as st
 
-_numbers = itertools.count(1)
+_numbers = itertools.count(int(time.time()))  # of another run on the same server, too
 
 LETTERS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=30)
 MINUTES = st.sampled_from(["*", "0", "5", "*/5", "0,30", "10-20"])

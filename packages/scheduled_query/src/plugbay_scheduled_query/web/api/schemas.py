@@ -310,7 +310,7 @@ class NewSource(BaseModel):
     """A database to ask."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"name": "warehouse", "url": "postgresql://reader:secret@db/shop"}]}
+        json_schema_extra={"examples": [{"name": "warehouse", "url": "sqlite:////srv/warehouse.db"}]}
     )
 
     name: str = Field(pattern=SOURCE_NAME)
