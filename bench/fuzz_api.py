@@ -1,4 +1,4 @@
-"""Generated requests against the OpenAPI document, as each role and as nobody, with all of Schemathesis' checks.
+"""Generated requests against the OpenAPI document, as each role and as nobody, with every check there is.
 
 Not part of the tests: Schemathesis brings two dozen packages of its own, and takes minutes. `pip install
 schemathesis` into any environment, and give the path of its program: `python bench/fuzz_api.py st`.
