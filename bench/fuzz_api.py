@@ -27,11 +27,12 @@ def main() -> int:
     """The number of roles for which something was found."""
     program = sys.argv[1] if len(sys.argv) > 1 else "st"
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as server:
+        url = server.url  # waits until it answers, and so until there is an admin
         tokens = {role: token(server, role) for role in ROLES if role}
-        prepare(server.url, tokens["admin"])
+        prepare(url, tokens["admin"])
         document = Path(folder) / "openapi.json"
-        document.write_text(httpx2.get(f"{server.url}/openapi.json", headers=login(tokens["admin"])).text)
-        return sum(fuzz(program, document, server.url, tokens.get(role)) != 0 for role in ROLES)
+        document.write_text(httpx2.get(f"{url}/openapi.json", headers=login(tokens["admin"])).text)
+        return sum(fuzz(program, document, url, tokens.get(role)) != 0 for role in ROLES)
 
 
 @contextmanager

@@ -46,6 +46,7 @@ CREATE DOMAIN checked AS int CHECK (checks(VALUE));
 CREATE FUNCTION to_point(int) RETURNS point LANGUAGE plpgsql
   AS $$BEGIN PERFORM nextval('seen'); RETURN point(1, 1); END$$;
 CREATE CAST (int AS point) WITH FUNCTION to_point(int);
+CREATE DOMAIN twice AS checked;
 """
 OPERATORS = """
 CREATE OPERATOR @@@@ (leftarg = int, rightarg = text, function = pair);
@@ -92,6 +93,9 @@ CALLING = (
     "SELECT checked '5'",
     "SELECT CAST(id AS public.checked) FROM users",
     "SELECT '{5}'::checked[]",
+    "SELECT '{5}'::_checked",
+    "SELECT 5::twice",
+    "SELECT '{5}'::twice[]",
     "SELECT id::point FROM users",
     "SELECT CAST(id AS pg_catalog.point) FROM users",
 )
@@ -162,6 +166,45 @@ def test_what_only_reads_is_answered_beside_it(
     assert not calls_it(server, sql)
     assert check(sql, "postgresql") == Allowed()
     assert asker.rows(target(shared_postgres_url), sql)
+
+
+WORD_OPERATORS = """
+CREATE FUNCTION same(point, point) RETURNS boolean LANGUAGE plpgsql
+  AS $$BEGIN PERFORM nextval('seen'); RETURN true; END$$;
+CREATE OPERATOR = (leftarg = point, rightarg = point, function = same);
+CREATE FUNCTION like_number(int, int) RETURNS boolean LANGUAGE plpgsql
+  AS $$BEGIN PERFORM nextval('seen'); RETURN true; END$$;
+CREATE OPERATOR ~~ (leftarg = int, rightarg = int, function = like_number);
+CREATE OPERATOR <= (leftarg = point, rightarg = point, function = same);
+CREATE OPERATOR >= (leftarg = point, rightarg = point, function = same);
+"""
+DROP_WORD_OPERATORS = "DROP FUNCTION same(point, point) CASCADE; DROP FUNCTION like_number(int, int) CASCADE"
+BY_WORD = (
+    "SELECT point '(1,1)' IN (point '(2,2)')",
+    "SELECT CASE point '(1,1)' WHEN point '(2,2)' THEN 1 END",
+    "SELECT NULLIF(point '(1,1)', point '(2,2)')",
+    "SELECT point '(1,1)' IS DISTINCT FROM point '(2,2)'",
+    "SELECT point '(1,1)' = ANY (ARRAY[point '(2,2)'])",
+    "SELECT 1 LIKE 2",
+    "SELECT point '(1,1)' BETWEEN point '(2,2)' AND point '(2,2)'",
+    "SELECT 1 FROM (SELECT point '(1,1)' AS p) a JOIN (SELECT point '(1,1)' AS p) b USING (p)",
+    "SELECT 1 FROM (SELECT point '(1,1)' AS p) a NATURAL JOIN (SELECT point '(1,1)' AS p) b",
+)
+
+
+def test_operators_that_words_stand_for_are_not_called_either(server: "psycopg.Connection[Any]"):
+    server.execute(WORD_OPERATORS)
+    try:
+        harmless = [sql for sql in BY_WORD if not calls_it(server, sql)]
+        resolution, allowed = Resolution(server), frozenset({"same", "like_number", "to_point"})
+        for sql in BY_WORD:
+            assert check(sql, "postgresql") == Allowed()
+            with pytest.raises(SourceError, match=r"which was made by the owner"):
+                resolution.check(sql, frozenset())
+            resolution.check(sql, allowed)
+    finally:
+        server.execute(DROP_WORD_OPERATORS)
+    assert harmless == []
 
 
 def test_an_operator_can_allow_a_function_by_name(

@@ -14,10 +14,12 @@ from plugbay_scheduled_query.dialects.mysql.lexis import READINGS
 
 TEXTS_KEPT = 512  # of one session, which lives for ten minutes at most
 
-# Only those are listed that the account may call.
+# Only those are listed that the account may call. The two schemas are no databases on MariaDB, but names for
+# its own functions; elsewhere somebody may have made them.
 _FOUND_SQL = """
     SELECT routine_schema, routine_name FROM information_schema.routines
-    WHERE routine_type = 'FUNCTION' AND routine_schema = DATABASE() AND routine_name IN ({})
+    WHERE routine_type = 'FUNCTION' AND routine_name IN ({})
+      AND (routine_schema = DATABASE() OR routine_schema IN ('mariadb_schema', 'oracle_schema'))
 """
 
 
