@@ -1,6 +1,7 @@
 """What the formats of the OpenAPI document look like, for Schemathesis: texts that no pattern describes."""
 
 import itertools
+import re
 import time
 from typing import Any
 
@@ -8,6 +9,7 @@ import schemathesis
 from hypothesis import strategies as st
 
 _numbers = itertools.count(int(time.time()))  # of another run on the same server, too
+_SOURCE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,62}")
 
 LETTERS = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=30)
 MINUTES = st.sampled_from(["*", "0", "5", "*/5", "0,30", "10-20"])
@@ -40,12 +42,19 @@ for name, strategy in FORMATS.items():
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: Any) -> None:
     """What a schema cannot say: a name or series can be had once, and a period begins before it ends."""
-    body, asked = case.body, case.query
-    if isinstance(body, dict) and "data-sources" in case.path and isinstance(body.get("name"), str):
-        body["name"] = f"{body['name'][:50]} {next(_numbers)}"
-    metric = body.get("monitor_metric_config") if isinstance(body, dict) else None
-    if isinstance(metric, dict) and isinstance(metric.get("metric_name"), str):
-        metric["metric_name"] = f"{metric['metric_name']}_{next(_numbers)}"
-    dates = asked and asked.get("date_from"), asked and asked.get("date_to")
+    if isinstance(case.body, dict):
+        case.body = _unheard_of(case.path, case.body)
+    asked = case.query or {}
+    dates = asked.get("date_from"), asked.get("date_to")
     if all(isinstance(date, str) for date in dates) and dates[0] > dates[1]:
-        asked["date_from"], asked["date_to"] = dates[1], dates[0]
+        case.query = {**asked, "date_from": dates[1], "date_to": dates[0]}
+
+
+def _unheard_of(path: str, body: dict[str, Any]) -> dict[str, Any]:
+    name, metric = body.get("name"), body.get("monitor_metric_config")
+    if "data-sources" in path and isinstance(name, str) and _SOURCE_NAME.fullmatch(name):
+        body = {**body, "name": f"{name[:40]} {next(_numbers)}"}
+    if isinstance(metric, dict) and str(metric.get("metric_name")).startswith("shop_"):
+        new = f"{metric['metric_name'][:40]}_{next(_numbers)}"
+        body = {**body, "monitor_metric_config": {**metric, "metric_name": new}}
+    return body

@@ -87,7 +87,7 @@ _TYPES = {
 
 
 class Found(NamedTuple):
-    """A function, and what a dot before its name could hand to it; or an operator or type, and its function."""
+    """A function, and what a dot before it could hand to it; or an operator or type, and its function."""
 
     kind: str
     schema: str

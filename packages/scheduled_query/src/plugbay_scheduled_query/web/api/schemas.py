@@ -8,7 +8,7 @@ TIME = "2026-11-15 12:00:00"
 RESULT = '[["eu",1204],["us",987]]'
 
 Status = Literal["success", "failed", "timeout"]
-SOURCE_NAME = r"^[A-Za-z0-9][A-Za-z0-9 ._-]{0,62}$"
+SOURCE_NAME = r"^\s*[A-Za-z0-9][A-Za-z0-9 ._-]{0,62}\s*$"  # space around it is taken away
 
 # Texts that no pattern describes: their format says what they must be, also to who generates requests.
 Line = Annotated[str, Field(json_schema_extra={"format": "line"}, description="One line, not blank.")]
