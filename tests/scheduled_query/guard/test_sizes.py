@@ -158,6 +158,12 @@ def test_texts_are_measured_as_a_whole(sql: str) -> None:
     assert rule(sql, "mysql" if "0x" in sql else "postgresql") == "endless"
 
 
+def test_a_width_that_is_an_argument_may_only_be_shown() -> None:
+    assert rule("SELECT format('%*s', n, name) FROM t", "postgresql") is None
+    assert rule("SELECT strpos(format('%*s', n, name), 'a') FROM t", "postgresql") == "endless"
+    assert rule("SELECT strpos(format('%s', name), 'a') FROM t", "postgresql") is None
+
+
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
 def test_what_ends_with_its_runner_needs_no_bound(dialect: str) -> None:
     value = "lpad('a', n)" if dialect == "duckdb" else "hex(zeroblob(n))"

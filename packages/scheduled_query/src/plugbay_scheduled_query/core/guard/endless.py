@@ -11,7 +11,15 @@ from sqlglot import exp
 from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.guard.lexis import Token, TokenKind
 from plugbay_scheduled_query.core.guard.parsing import PlainText, SyntaxTree
-from plugbay_scheduled_query.core.guard.sizes import LONGEST, bound, called, reject_sizes, too_large
+from plugbay_scheduled_query.core.guard.sizes import (
+    LONGEST,
+    bound,
+    called,
+    is_just_shown,
+    reject_sizes,
+    too_large,
+    unknown_size,
+)
 
 LARGEST = 10_000_000  # rows of one series; ten times what is sensible
 _SERIES = {"generate_series", "range"}
@@ -30,7 +38,7 @@ def reject_endless(
         or next(filter(None, map(_reject_series, tree.all(exp.Func))), None)
         or next(filter(None, map(_reject_sequence, tree.all(exp.Table))), None)
         or reject_sizes(tree, tokens, plain, bounds_sizes)
-        or _reject_format(tree, tokens)
+        or _reject_format(tree, tokens, plain, bounds_sizes)
     )
 
 
@@ -113,15 +121,21 @@ def _reject_sequence(table: exp.Table) -> Rejection | None:
     return None
 
 
-def _reject_format(tree: SyntaxTree, tokens: list[Token]) -> Rejection | None:
-    calls = [call for call in map(called, tree.all(exp.Func)) if call[0] in _FORMATS]
+def _reject_format(
+    tree: SyntaxTree, tokens: list[Token], plain: PlainText, bounds_sizes: bool
+) -> Rejection | None:
+    calls = [call for call in tree.all(exp.Func) if called(call)[0] in _FORMATS]
     texts = [token.value for token in tokens if token.kind is TokenKind.STRING] if calls else []
     for text in texts:
         if match := _FORMATTING.search(text):
             reason = f"The format {match[0]} asks for a text of many millions of characters."
             return Rejection("endless", reason, match[0])
-    takes_width = any(map(_WIDTH_TAKEN.search, texts))
-    return next(filter(None, map(_reject_width, calls)), None) if takes_width else None
+    if not any(map(_WIDTH_TAKEN.search, texts)):
+        return None
+    unknown = [call for call in calls if bounds_sizes and not is_just_shown(call, tree, plain)]
+    if unknown:
+        return unknown_size(called(unknown[0])[0])
+    return next(filter(None, map(_reject_width, map(called, calls))), None)
 
 
 def _reject_width(call: tuple[str, list[exp.Expr]]) -> Rejection | None:

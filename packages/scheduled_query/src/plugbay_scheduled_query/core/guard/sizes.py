@@ -36,8 +36,8 @@ def reject_sizes(
     together = 0.0
     for call in tree.all(exp.Func):
         name, size = sized(call)
-        if name and size is None and is_strict and not _is_just_shown(call, tree, plain):
-            return _unknown(name)
+        if name and size is None and is_strict and not is_just_shown(call, tree, plain):
+            return unknown_size(name)
         if name and size is not None:
             together += size
             if size > (most := _MOST.get(name, LONGEST)):
@@ -152,7 +152,7 @@ def _inner_size(argument: exp.Expr) -> float:
     return max(1.0, sized(argument)[1] or 1.0)
 
 
-def _is_just_shown(call: exp.Expr, tree: SyntaxTree, plain: PlainText) -> bool:
+def is_just_shown(call: exp.Expr, tree: SyntaxTree, plain: PlainText) -> bool:
     """Whether a value goes into the result of the statement, perhaps joined with others, and nowhere else."""
     node = call
     while (parent := node.parent) and (isinstance(parent, _SHOWN_IN) or called(parent)[0] in _JOINING):
@@ -206,7 +206,8 @@ def _as_number(text: str) -> float:
     return inf
 
 
-def _unknown(name: str) -> Rejection:
+def unknown_size(name: str) -> Rejection:
+    """The refusal of a value whose length nobody knows."""
     reason = (
         f"How long the result of {name} is cannot be read off here, and a server may get lost in it: write a"
         f" number of at most {LONGEST:,}, or bound it, as in least(n, 100)."
