@@ -13,10 +13,12 @@ from plugbay_scheduled_query.core.model import Execution, Query
 from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.repository.history import Histories, HistoryFilter
+from plugbay_scheduled_query.repository.pauses import Pauses
 from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
 from plugbay_scheduled_query.runs.service import JOB, TASK, Ran, Service
+from plugbay_scheduled_query.runs.stuck import StuckSessions
 from plugbay_scheduled_query.runs.telling import Reports, Told
 from plugbay_scheduled_query.settings import Settings
 from plugbay_task_worker.embedded import EmbeddedEngine
@@ -53,12 +55,13 @@ class World:
         self.executor = Executor(4, clock=clock, ahead=1)
         self.engine = EmbeddedEngine(clock, claims, workers=8, task_workers=2)
         self.node = Node(data_dir)
+        self.sessions = StuckSessions(clock, Pauses(store), self.executor, Shop(shop), self.events)
         self.service = Service(
             store=store,
             clock=clock,
             node=self.node,
             engine=self.engine,
-            executing=Executing(clock, Shop(shop), self.executor, lambda: self.settings),
+            executing=Executing(clock, Shop(shop), self.executor, lambda: self.settings, self.sessions),
             settings=lambda: self.settings,
             tell=self._tell,
         )

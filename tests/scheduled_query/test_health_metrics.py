@@ -9,6 +9,7 @@ from plugbay import EventBus
 from plugbay_scheduled_query.assembly import slots_of
 from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
 from plugbay_scheduled_query.repository.pruning import Keeping
+from plugbay_scheduled_query.runs.disk import DiskRoom
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
 from plugbay_scheduled_query.settings import Settings
 from service_world import FOREVER, until
@@ -25,7 +26,13 @@ class Health:
         notifications = Notifications(lambda: self.settings, lambda: None)
         self.slots = Slots(busy=0, most=8)
         self._metrics = HealthMetrics(
-            store, clock, lambda: self.settings, self.reports, notifications, lambda: self.slots
+            store,
+            clock,
+            lambda: self.settings,
+            self.reports,
+            notifications,
+            lambda: self.slots,
+            DiskRoom(clock, lambda: self.settings, None),
         )
 
     def __getitem__(self, name: str) -> float:

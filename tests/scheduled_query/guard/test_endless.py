@@ -107,7 +107,6 @@ def test_a_long_series_with_long_steps_is_short() -> None:
 
 
 def test_what_a_tree_cannot_know_is_left_to_the_limits() -> None:
-    assert rule("SELECT repeat('x', n) FROM t") is None
     assert rule("SELECT repeat()") is None
     assert rule("SELECT generate_series(a, b) FROM t") is None
     assert rule("SELECT generate_series(1, 5, 0)") is None

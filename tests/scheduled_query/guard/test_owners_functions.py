@@ -39,6 +39,15 @@ MADE = {
     "ts_stat(users)": "VOLATILE",
 }
 BODY = "RETURNS text LANGUAGE plpgsql AS $$BEGIN PERFORM nextval('seen'); RETURN 'x'; END$$"
+TYPES = """
+CREATE FUNCTION checks(int) RETURNS boolean LANGUAGE plpgsql
+  AS $$BEGIN PERFORM nextval('seen'); RETURN true; END$$;
+CREATE DOMAIN checked AS int CHECK (checks(VALUE));
+CREATE FUNCTION to_point(int) RETURNS point LANGUAGE plpgsql
+  AS $$BEGIN PERFORM nextval('seen'); RETURN point(1, 1); END$$;
+CREATE CAST (int AS point) WITH FUNCTION to_point(int);
+CREATE DOMAIN twice AS checked;
+"""
 OPERATORS = """
 CREATE OPERATOR @@@@ (leftarg = int, rightarg = text, function = pair);
 CREATE OPERATOR + (leftarg = int, rightarg = text, function = pair);
@@ -79,6 +88,16 @@ CALLING = (
     "SELECT 1 + 'x'::text",
     "SELECT g.value FROM unnest(ARRAY['x']) g",
     "EXPLAIN ANALYZE SELECT tools.upper(name) FROM users",
+    "SELECT 5::checked",
+    "SELECT CAST(id AS checked) FROM users",
+    "SELECT checked '5'",
+    "SELECT CAST(id AS public.checked) FROM users",
+    "SELECT '{5}'::checked[]",
+    "SELECT '{5}'::_checked",
+    "SELECT 5::twice",
+    "SELECT '{5}'::twice[]",
+    "SELECT id::point FROM users",
+    "SELECT CAST(id AS pg_catalog.point) FROM users",
 )
 HONEST = (
     "SELECT u.id, u.name, u.total FROM users u",
@@ -103,6 +122,7 @@ def server(shared_postgres_url: str) -> Iterator["psycopg.Connection[Any]"]:
         for signature, volatility in MADE.items():
             connection.execute(f"CREATE FUNCTION {signature} {BODY} {volatility}")
         connection.execute(OPERATORS)
+        connection.execute(TYPES)
         yield connection
 
 
@@ -146,6 +166,45 @@ def test_what_only_reads_is_answered_beside_it(
     assert not calls_it(server, sql)
     assert check(sql, "postgresql") == Allowed()
     assert asker.rows(target(shared_postgres_url), sql)
+
+
+WORD_OPERATORS = """
+CREATE FUNCTION same(point, point) RETURNS boolean LANGUAGE plpgsql
+  AS $$BEGIN PERFORM nextval('seen'); RETURN true; END$$;
+CREATE OPERATOR = (leftarg = point, rightarg = point, function = same);
+CREATE FUNCTION like_number(int, int) RETURNS boolean LANGUAGE plpgsql
+  AS $$BEGIN PERFORM nextval('seen'); RETURN true; END$$;
+CREATE OPERATOR ~~ (leftarg = int, rightarg = int, function = like_number);
+CREATE OPERATOR <= (leftarg = point, rightarg = point, function = same);
+CREATE OPERATOR >= (leftarg = point, rightarg = point, function = same);
+"""
+DROP_WORD_OPERATORS = "DROP FUNCTION same(point, point) CASCADE; DROP FUNCTION like_number(int, int) CASCADE"
+BY_WORD = (
+    "SELECT point '(1,1)' IN (point '(2,2)')",
+    "SELECT CASE point '(1,1)' WHEN point '(2,2)' THEN 1 END",
+    "SELECT NULLIF(point '(1,1)', point '(2,2)')",
+    "SELECT point '(1,1)' IS DISTINCT FROM point '(2,2)'",
+    "SELECT point '(1,1)' = ANY (ARRAY[point '(2,2)'])",
+    "SELECT 1 LIKE 2",
+    "SELECT point '(1,1)' BETWEEN point '(2,2)' AND point '(2,2)'",
+    "SELECT 1 FROM (SELECT point '(1,1)' AS p) a JOIN (SELECT point '(1,1)' AS p) b USING (p)",
+    "SELECT 1 FROM (SELECT point '(1,1)' AS p) a NATURAL JOIN (SELECT point '(1,1)' AS p) b",
+)
+
+
+def test_operators_that_words_stand_for_are_not_called_either(server: "psycopg.Connection[Any]"):
+    server.execute(WORD_OPERATORS)
+    try:
+        harmless = [sql for sql in BY_WORD if not calls_it(server, sql)]
+        resolution, allowed = Resolution(server), frozenset({"same", "like_number", "to_point"})
+        for sql in BY_WORD:
+            assert check(sql, "postgresql") == Allowed()
+            with pytest.raises(SourceError, match=r"which was made by the owner"):
+                resolution.check(sql, frozenset())
+            resolution.check(sql, allowed)
+    finally:
+        server.execute(DROP_WORD_OPERATORS)
+    assert harmless == []
 
 
 def test_an_operator_can_allow_a_function_by_name(
@@ -258,6 +317,42 @@ def test_a_namesake_of_a_harmless_function_is_not_called_on_mariadb_either(share
         cursor.execute("DROP FUNCTION upper")
     for sql in ("SELECT upper('x')", "SELECT sys.format_bytes(5)", "SELECT sys.version_major()"):
         assert check(sql, "mysql") == Allowed()
+
+
+NAMESAKES = (
+    "bin_to_uuid(x TEXT)",
+    "format_pico_time(x TEXT)",
+    "`min`(x TEXT)",
+    "max (x TEXT)",
+    "now ()",
+    "substr (x TEXT)",
+)
+
+
+def test_a_stored_function_behind_a_harmless_name_is_called_by_the_bare_server_and_not_by_us(
+    shared_mariadb_url: str, asker: Asker
+):
+    """One that this server lacks, and one with a space before its bracket."""
+    url = sa.make_url(shared_mariadb_url)
+    link: dict[str, Any] = {"user": url.username, "database": url.database, **dict(url.query)}
+    with pymysql.connect(**link, autocommit=True) as bare, bare.cursor() as cursor:
+        cursor.execute("CREATE TABLE called (n INT)")
+        for signature in NAMESAKES:
+            body = "RETURNS INT BEGIN INSERT INTO called VALUES (1); RETURN 1; END"
+            cursor.execute(f"CREATE FUNCTION {signature} {body}")
+            sql = "SELECT " + signature.replace("x TEXT", "'x'")
+            cursor.execute(sql)
+            cursor.execute("SELECT count(*) FROM called")
+            assert cursor.fetchone() == (1,), signature
+            cursor.execute("TRUNCATE called")
+            assert check(sql, "mysql") == Allowed()
+            assert "known to be harmless" in str(asker.ask(target(shared_mariadb_url), sql).error)
+            name = signature.partition("(")[0].strip(" `")
+            outcome = asker.ask(target(shared_mariadb_url), sql, allowed_functions=frozenset({name}))
+            assert "READ ONLY" in str(outcome.error), "it is called, and meets the next wall"
+            cursor.execute(f"DROP FUNCTION `{name}`")
+        cursor.execute("DROP TABLE called")
+    assert asker.rows(target(shared_mariadb_url), "SELECT max(1), now(), substr('abc', 2)")
 
 
 def test_the_servers_own_functions_come_first_whatever_the_path_says(

@@ -426,3 +426,19 @@ def test_every_page_has_a_title_a_breadcrumb_and_help(service: Service, path: st
 def test_nobody_sees_anything_without_a_login(service: Service):
     for path in ("", "dashboard", "results-widgets", "sources", "query/1", "rows"):
         assert service.client().get(f"/scheduled_query/{path}").status_code in (303, 401)
+
+
+def test_a_disk_that_is_nearly_full_is_told_on_every_page_and_by_readyz(service, monkeypatch):
+    monkeypatch.setattr(service.parts.disk, "_measure", lambda: 12_000_000)
+    service.clock.advance(60)
+    told = "The disk of the store is nearly full: 12 MB are free"
+    for path in ("/scheduled_query/", "/scheduled_query/dashboard", "/scheduled_query/results-widgets"):
+        assert told in service.viewer.get(path).text
+    ready = service.viewer.get("/readyz")
+    assert ready.status_code == 200
+    assert told in ready.json()["warnings"]["scheduled_query"]
+    assert "plugbay_scheduled_query_free_bytes 12000000.0" in service.viewer.get("/metrics").text
+    monkeypatch.undo()
+    service.clock.advance(60)
+    assert "nearly full" not in service.viewer.get("/scheduled_query/").text
+    assert service.viewer.get("/readyz").json() == {"status": "ready"}

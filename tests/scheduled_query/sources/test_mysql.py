@@ -382,11 +382,11 @@ def test_a_session_ends_others_of_its_own_account_and_nobody_elses(
     root, other, reader = (
         MysqlSession(Params(target(url).params, 0, 10)) for url in (mariadb_url, mariadb_url, reader_url)
     )
-    root.end(reader.number)
-    root.end(other.number)
-    eventually(lambda: other.number not in alive(shop))
-    root.end(other.number)  # is no longer there
-    assert reader.number in alive(shop)
+    assert not root.end(reader.mark)
+    assert root.end(other.mark)
+    eventually(lambda: int(other.mark) not in alive(shop))
+    assert not root.end(other.mark)  # is no longer there
+    assert int(reader.mark) in alive(shop)
     for session in (root, other, reader):
         session.close()
 

@@ -21,20 +21,34 @@ class HealthRegistry:
 
     def __init__(self) -> None:
         self._checks: tuple[tuple[str, Check], ...] = ()
+        self._warnings: tuple[tuple[str, Check], ...] = ()
         self._lock = threading.Lock()
 
     def add(self, owner: str, check: Check) -> None:
         with self._lock:
             self._checks = (*self._checks, (owner, check))
 
+    def add_warning(self, owner: str, check: Check) -> None:
+        """The same for what an operator should know though work goes on: it leaves the answer at 200."""
+        with self._lock:
+            self._warnings = (*self._warnings, (owner, check))
+
     def remove_owner(self, owner: str) -> None:
         with self._lock:
             self._checks = tuple(item for item in self._checks if item[0] != owner)
+            self._warnings = tuple(item for item in self._warnings if item[0] != owner)
 
     def problems(self) -> dict[str, str]:
         """What is not ready, by owner."""
+        return self._found(self._checks)
+
+    def warnings(self) -> dict[str, str]:
+        """What is ready and needs somebody's attention, by owner."""
+        return self._found(self._warnings)
+
+    def _found(self, checks: tuple[tuple[str, Check], ...]) -> dict[str, str]:
         found: dict[str, str] = {}
-        for owner, check in self._checks:
+        for owner, check in checks:
             if problem := self._ask(owner, check):
                 found[owner] = f"{found[owner]}; {problem}" if owner in found else problem
         return found
@@ -60,4 +74,5 @@ def readyz(registry: Annotated[HealthRegistry, from_host("health")]) -> JSONResp
     problems = registry.problems()
     if problems:
         return JSONResponse({"status": "not ready", "problems": problems}, status_code=503)
-    return JSONResponse({"status": "ready"})
+    warnings = registry.warnings()
+    return JSONResponse({"status": "ready", **({"warnings": warnings} if warnings else {})})

@@ -17,13 +17,16 @@ from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.gauges import StoredGauges
 from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.overview import Activity, Overview
+from plugbay_scheduled_query.repository.pauses import Pauses
 from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once, most_by_hand
+from plugbay_scheduled_query.runs.disk import DiskRoom, free_bytes_at
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
 from plugbay_scheduled_query.runs.service import JOB, TASK, Service
+from plugbay_scheduled_query.runs.stuck import StuckSessions
 from plugbay_scheduled_query.runs.telling import Notifications, Reports, Told
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.web.dependencies import Parts
@@ -67,6 +70,7 @@ class Assembly:
     def cycle(self, job: object = None) -> None:
         """The task that the specification names: starts what is due, then tidies up a little."""
         self.retiming.mend_after_set_back(self.parts.settings().timezone)
+        self.parts.sessions.revisit()
         self.parts.service.tick()
         for _ in range(PURGE_STEPS):
             if not self._tidy():
@@ -91,6 +95,7 @@ class Assembly:
 
     def close(self, grace_s: float) -> None:
         """Ends everything that was started; what is not recorded is recovered at the next start."""
+        self.parts.sessions.close()
         self.parts.service.retire()
         self.engine.remove_owner(OWNER, grace_s)
         self.parts.service.close()
@@ -117,7 +122,10 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     gauges = GaugeKeeper(StoredGauges(store), clock)
     reports = Reports(host.events)
     notifications = Notifications(settings, lambda: engine.submit(OWNER, NOTIFY, priority=BEHIND))
-    executing = Executing(clock, catalogue, executor, settings)
+    measure = (lambda: free_bytes_at(host.data_dir)) if store.dialect == "sqlite" else None
+    disk = DiskRoom(clock, settings, measure)
+    sessions = StuckSessions(clock, Pauses(store), executor, catalogue, host.events)
+    executing = Executing(clock, catalogue, executor, settings, sessions)
 
     def tell(group: list[Told]) -> None:
         gauges.refresh([run.query_id for run, _, _ in group if run.metric])
@@ -133,7 +141,9 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         executing=executing,
         settings=settings,
         tell=tell,
+        keeping=disk.keeping,
     )
+    sessions.resumed = service.refill
     definitions = Definitions(store, clock)
     capacities = Capacities(definitions, catalogue, settings, clock)
     editing = QueryEditing(definitions, catalogue, settings, host.events, capacities, service.cancel)
@@ -152,6 +162,8 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         source_editing=SourceEditing(sources, catalogue, executor),
         executor=executor,
         service=service,
+        sessions=sessions,
+        disk=disk,
         gauges=gauges,
         editing=editing,
         trying=Trying(editing, executing),
@@ -163,6 +175,6 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         retiming=Retiming(store, clock),
         notifications=notifications,
         health=HealthMetrics(
-            store, clock, settings, reports, notifications, lambda: slots_of(engine, settings())
+            store, clock, settings, reports, notifications, lambda: slots_of(engine, settings()), disk
         ),
     )

@@ -56,6 +56,9 @@ class ScheduledQueryPlugin(BaseModule):
         fast_pluggy.secrets.add(OWNER, data_sources.c.secret_url)
         fast_pluggy.metrics.add(OWNER, lambda: self._assembly.metrics_text() if self._assembly else "")
         fast_pluggy.health.add(OWNER, lambda: None if self._assembly else "the service is not running")
+        fast_pluggy.health.add_warning(
+            OWNER, lambda: self._assembly.parts.disk.problem() if self._assembly else None
+        )
         events.on("plugbay.ready", self._start, owner=OWNER)
         events.on("plugbay.settings_changed", self._when_settings_changed, owner=OWNER)
         events.on("plugbay.stopping", lambda event: self._stop(0.0), owner=OWNER)

@@ -56,6 +56,18 @@ class Settings(BaseModel):
     history_days: int = Field(
         -1, ge=-1, le=36_500, description="How many days history records are kept; -1 means for ever."
     )
+    history_bytes: int = Field(
+        100_000_000,
+        ge=-1,
+        le=1_000_000_000_000,
+        description="Bytes of results in the history of one query; the oldest go. -1 means unlimited.",
+    )
+    min_free_bytes: int = Field(
+        500_000_000,
+        ge=0,
+        le=1_000_000_000_000,
+        description="With fewer free bytes on the disk of a SQLite store, results are not kept; 0: always.",
+    )
     metrics_enabled: bool = Field(True, description="Export metrics.")
     query_timeout: int = Field(
         30, ge=1, le=3_600, description="Seconds that a query may take, unless it says otherwise itself."
@@ -109,7 +121,7 @@ class Settings(BaseModel):
 
     @property
     def keeping(self) -> Keeping:
-        return Keeping(self.enable_history, self.limit_history, self.history_days)
+        return Keeping(self.enable_history, self.limit_history, self.history_days, self.history_bytes)
 
     def named_sources(self) -> list[Source]:
         """The data sources of the setting, one by one."""

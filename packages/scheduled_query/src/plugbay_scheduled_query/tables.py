@@ -28,6 +28,18 @@ lanes = sa.Table(
     sa.Column("ended_at", UTCDateTime),  # when the last one ended: the next waits from then on
 )
 
+# sessions that a server did not end when it was told to: while a source has one, nothing starts there
+pauses = sa.Table(
+    "scheduled_query_pauses",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("source_id", sa.Integer, nullable=False),
+    sa.Column("mark", sa.String(100), nullable=False),  # what the server knows the session by
+    sa.Column("title", sa.String(200), nullable=False),  # what the session was about
+    sa.Column("since", UTCDateTime, nullable=False),
+    sa.UniqueConstraint("source_id", "mark"),
+)
+
 queries = sa.Table(
     "scheduled_queries",
     metadata,
@@ -84,6 +96,10 @@ states = sa.Table(
     sa.Column("first_timeout", sa.Integer, nullable=False, server_default="1"),
     sa.Column("last_timeout", sa.Integer, nullable=False, server_default="0"),
     sa.Column("changed_at", UTCDateTime, nullable=False, index=True),  # what other nodes have yet to see
+    sa.Column(
+        "kept_bytes", sa.BigInteger, nullable=False, server_default="0"
+    ),  # of the results in the history
+    sa.Column("cut_at", UTCDateTime),  # when the quota of bytes last took executions away; null: not lately
 )
 
 runs = sa.Table(
@@ -138,6 +154,7 @@ history = sa.Table(
     sa.Column("trigger", sa.String(10), nullable=False),
     sa.Column("triggered_by", sa.String(150)),
     sa.Column("truncated", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("result_bytes", sa.Integer, nullable=False, server_default="0"),
     sa.UniqueConstraint("query_id", "number"),
     sa.UniqueConstraint("query_id", "status", "status_number"),
     sa.UniqueConstraint("query_id", "due_at"),  # one execution for each due time, whatever crashes

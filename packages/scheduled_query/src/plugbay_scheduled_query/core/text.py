@@ -36,6 +36,11 @@ def quoted(text: str, length: int = 60) -> str:
     return "“" + "".join(character if character.isprintable() else "\ufffd" for character in short) + "”"
 
 
+def as_sentence(reason: str) -> str:
+    """A reason that can stand alone: with a capital letter and a full stop."""
+    return f"{reason[:1].upper()}{reason[1:]}."
+
+
 def _name(character: str) -> str:
     if "\ud800" <= character <= "\udfff":
         return "half a character (a lone surrogate)"

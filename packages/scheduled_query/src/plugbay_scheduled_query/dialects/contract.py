@@ -105,8 +105,11 @@ class Session(Protocol):
     limits_address_space: bool = True
     """The memory limit is put on the address space of the process."""
 
-    number: int = 0
-    """What another session can end this one by; 0 where a client that is gone takes its statement along."""
+    mark: str = ""
+    """What another session finds this one by, to end it; empty where the runner takes its statement along."""
+
+    outlives_client: bool = False
+    """Its statement goes on though its client is gone: the runner has to live until it told it to stop."""
 
     allowed_functions: frozenset[str] = frozenset()
     """What an operator lets through although no list knows it; the runner says it before each statement."""
@@ -123,9 +126,14 @@ class Session(Protocol):
         """Stop the running statement; called from another thread."""
         ...
 
-    def end(self, number: int) -> None:
-        """End another session of this account, and its statement; asked only where sessions have numbers."""
-        return
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether the server is surely done with the statement, as far as this end of the line can tell."""
+        return True
+
+    def end(self, mark: str) -> bool:
+        """End another session of this account, and its statement; whether it was there still."""
+        return False
 
     def is_timeout(self, error: Exception) -> bool:
         """Whether the database itself says that the time was up."""

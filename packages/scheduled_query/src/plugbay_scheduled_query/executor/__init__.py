@@ -46,6 +46,8 @@ class Statement:
     """Who cancelled it before it could be cancelled by its id; empty: nobody."""
     allowed_functions: frozenset[str] = frozenset()
     """What the operator lets through although no list knows it."""
+    on_left: Callable[[str], object] | None = None
+    """Told the mark of a session that may still be at it though the run is over; else it is just ended."""
 
 
 class _Underway:
@@ -146,6 +148,10 @@ class Executor:
         found = self._look(target, "self_test")
         return Report(found["server"], tuple(found["warnings"]), tuple(found["statements"]))
 
+    def end(self, target: Target, mark: str) -> bool:
+        """End a session that was left behind; whether it was there. SourceUnavailableError: who knows."""
+        return bool(self._look(target, "end", mark))
+
     def runners(self) -> list[RunnerState]:
         """The processes at work or ready for it."""
         return self._pool.states()
@@ -171,23 +177,23 @@ class Executor:
                 if self._underway.get(place.statement.run_id) is place:
                     del self._underway[place.statement.run_id]
 
-    def _look(self, target: Target, ask: str) -> Any:
-        place = _Underway(Statement(object(), target, "", LOOK_LIMIT_S))
-        [reply] = self._converse([place], ask, is_aside=True)
+    def _look(self, target: Target, ask: str, about: str = "") -> Any:
+        place = _Underway(Statement(object(), target, about, LOOK_LIMIT_S))
+        [reply] = self._converse([place], ask, is_aside=ask != "end")
         if reply.end.get("refused"):
             raise SourceRefusedError(_reason(reply, place.statement))
         if reply.status != "success":
             raise SourceUnavailableError(_reason(reply, place.statement))
         return reply.end["data"]
 
-    def _end_session(self, target: Target, number: int) -> None:
-        """Have another runner end what one that is gone has left running in the database."""
-        place = _Underway(Statement(object(), target, str(number), LOOK_LIMIT_S))
-
-        def end() -> None:
-            list(self._converse([place], "end", is_aside=False))
-
-        threading.Thread(target=end, daemon=True).start()
+    def _see_to_session(self, statement: Statement, mark: str) -> None:
+        """Have somebody see to what a run has perhaps left running in the database."""
+        if statement.on_left is not None:
+            statement.on_left(mark)
+            return
+        end = _Underway(Statement(object(), statement.target, mark, LOOK_LIMIT_S))
+        converse = self._converse
+        threading.Thread(target=lambda: list(converse([end], "end", False)), daemon=True).start()
 
     def _converse(
         self, places: list[_Underway], ask: str, is_aside: bool, give_back: GiveBack = lambda _: None
@@ -235,24 +241,23 @@ class Executor:
             self._pool.give_back(child, is_sound)
 
     def _ask(self, child: Child, places: list[_Underway], ask: str, give_back: GiveBack) -> Iterator[Reply]:
-        statement = places[0].statement
         limits = [TimeLimit(place.statement.timeout_s, place.statement.connect_s) for place in places]
-        conversation = Conversation(
-            child, limits, statement.caps.result_bytes, lambda first: give_back(places[first:])
-        )
-        for reply in conversation.hold(_frame(places, ask)):
-            if not reply.is_runner_sound:
-                self._replace(child, statement.target, reply, ask)
+        caps = places[0].statement.caps
+        conversation = Conversation(child, limits, caps.result_bytes, lambda first: give_back(places[first:]))
+        for reply, place in zip(conversation.hold(_frame(places, ask)), places, strict=False):
+            self._see_to(child, place.statement, reply, ask)
             yield self._lost(reply.error or "") if self._is_cut_off(reply) else reply
 
     def _is_cut_off(self, reply: Reply) -> bool:
         return self._pool.is_closed and not reply.is_runner_sound
 
-    def _replace(self, child: Child, target: Target, reply: Reply, ask: str) -> None:
-        tell = log.warning if reply.error else log.info
-        tell("runner_replaced", dialect=target.dialect, reason=target.mask(reply.error or "it has grown"))
-        if not reply.end and child.session and ask != "end":
-            self._end_session(target, child.session)
+    def _see_to(self, child: Child, statement: Statement, reply: Reply, ask: str) -> None:
+        """What a reply leaves to do: a runner that is replaced is told of, a session that goes on is ended."""
+        if not reply.is_runner_sound:
+            target, tell = statement.target, log.warning if reply.error else log.info
+            tell("runner_replaced", dialect=target.dialect, reason=target.mask(reply.error or "it has grown"))
+        if child.session and ask != "end" and reply.end.get("is_left", not reply.end):
+            self._see_to_session(statement, child.session)
 
 
 def _never(left: list[tuple[Statement, str]]) -> None:

@@ -60,7 +60,7 @@ class Child:
         self.key = ""
         self.number = 0  # of the statement at hand, or of the last one
         self.last_number = 0  # that was ever sent
-        self.session = 0  # the number that the server gave to its session, if it goes on when we end
+        self.session = ""  # the mark of its session, where it can go on when the runner ends
         self.last_used = time.monotonic()
         self._is_ready = False
         self._channel, far_channel = socket.socketpair()
@@ -256,10 +256,10 @@ class Conversation:
             if len(self._rows) > self._most_bytes:
                 self._child.kill()
         elif kind == FrameKind.CONNECTING:
-            self._child.session = 0
+            self._child.session = ""
             self._limit.connect()
         elif kind == FrameKind.STARTED:
-            self._child.session = int(payload or 0)
+            self._child.session = payload.decode()
             self._limit.run()
 
     def _run_out(self) -> Reply | None:

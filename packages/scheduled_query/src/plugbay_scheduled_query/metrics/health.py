@@ -7,10 +7,13 @@ from datetime import datetime, timedelta
 from plugbay import Clock, Store, metric_header, metric_sample
 
 from plugbay_scheduled_query.repository.claims import lanes_of
+from plugbay_scheduled_query.repository.pauses import paused_sources
+from plugbay_scheduled_query.runs.disk import DiskRoom
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
 from plugbay_scheduled_query.settings import Settings
 
 PREFIX = "plugbay_scheduled_query"
+PAUSED = "plugbay_source_paused"
 STATUSES = ("success", "failed", "timeout", "rejected")
 
 
@@ -33,6 +36,7 @@ class HealthMetrics:
         reports: Reports,
         notifications: Notifications,
         slots: Callable[[], Slots],
+        disk: DiskRoom,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -40,9 +44,12 @@ class HealthMetrics:
         self._reports = reports
         self._notifications = notifications
         self._slots = slots
+        self._disk = disk
 
     def text(self) -> str:
-        return "".join([*self._counters(), *self._lanes(), *self._slot_gauges()])
+        return "".join(
+            [*self._counters(), *self._lanes(), *self._slot_gauges(), self._paused(), self._room()]
+        )
 
     def _counters(self) -> list[str]:
         reports, sent, failed = self._reports, self._notifications.sent, self._notifications.failed
@@ -68,6 +75,16 @@ class HealthMetrics:
             _family("oldest_due_seconds", "gauge", "How long the oldest of them is due.", "source", oldest),
             _family("lane_busy", "gauge", "Whether the source's lane runs or rests (1).", "source", busy),
         ]
+
+    def _paused(self) -> str:
+        values = paused_sources(self._store)
+        lines = [metric_sample(PAUSED, {"source": name}, float(paused)) for name, paused in values.items()]
+        text = "Whether nothing starts at the source because a session there does not end (1)."
+        return metric_header(PAUSED, text, "gauge") + "".join(lines) if lines else ""
+
+    def _room(self) -> str:
+        free = self._disk.free_bytes()
+        return "" if free is None else _single("free_bytes", "gauge", "Room on the disk of the store.", free)
 
     def _slot_gauges(self) -> list[str]:
         slots = self._slots()

@@ -13,6 +13,7 @@ from plugbay import Clock, Store, get_logger
 from plugbay_scheduled_query.core.model import Run, Trigger
 from plugbay_scheduled_query.core.schedule import Advance, advance
 from plugbay_scheduled_query.repository.bulk import Bulk, take_ids
+from plugbay_scheduled_query.repository.pauses import is_paused
 from plugbay_scheduled_query.repository.rows import DEFINITION_OF_RUN, Row, run_of, store_now
 from plugbay_scheduled_query.repository.takeover import LEASE
 from plugbay_scheduled_query.tables import data_sources, lanes, queries, runs
@@ -35,6 +36,7 @@ _NEVER_CLAIMED = sa.or_(queries.c.last_due_at.is_(None), queries.c.next_run_at >
 _DUE = (
     sa.select(*_DEFINITION)
     .where(queries.c.next_run_at <= sa.bindparam("now"), _NO_LIVE_RUN, _NEVER_CLAIMED)
+    .where(~is_paused(queries.c.source_id))
     .order_by(queries.c.next_run_at, queries.c.id)
     .limit(sa.bindparam("most"))
     .with_for_update(skip_locked=True, of=queries)
@@ -42,7 +44,7 @@ _DUE = (
 _DUE_IN_SOURCE = _DUE.where(queries.c.source_id == sa.bindparam("source"))
 _HAS_DUE = sa.exists().where(
     queries.c.source_id == lanes.c.source_id, queries.c.next_run_at <= sa.bindparam("now")
-)
+) & ~is_paused(lanes.c.source_id)
 # an end that is far ahead is that of a clock that was set back since: nobody waits for it; one just ahead is
 # that of a run which ended while we looked
 _RESTS = (lanes.c.ended_at > sa.bindparam("rested")) & (lanes.c.ended_at <= sa.bindparam("ahead"))

@@ -165,6 +165,12 @@ class Histories:
         found = self._page(_STORED, query_id, wanted, page, limit)
         return found and HistoryRows(found.query_name, found.total, list(map(HistoryRow._make, found.rows)))
 
+    def cut_at(self, query_id: int) -> datetime | None:
+        """When the quota of bytes last took executions of a query away; None: not lately."""
+        select = sa.select(states.c.cut_at).where(states.c.query_id == query_id)
+        with self._store.connect() as connection:
+            return connection.scalar(select)
+
     def text(self, result_id: int) -> str | None:
         """The rows of one result; None when they were pruned meanwhile."""
         with self._store.connect() as connection:

@@ -6,13 +6,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from plugbay import Clock, Store
+from plugbay import Clock, Store, get_logger
 
 from plugbay_scheduled_query.tables import history, queries, results, runs, states
 
 PRUNE_STEP = 200  # history rows of one query that go at a time
 PURGE_STEP = 500  # history rows of a deleted query that go in one transaction
 REMEMBERED = timedelta(hours=1)  # how long a deleted query's own row stays: so every node hears of its end
+
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,9 @@ class Keeping:
     enable_history: bool = True
     limit_history: int = -1
     history_days: int = -1
+    history_bytes: int = -1
+    keeps_results: bool = True
+    """Not while the disk is nearly full: then executions are recorded without what they brought."""
 
     def oldest(self, now: datetime) -> datetime | None:
         """From when on executions are kept; None when for ever."""
@@ -60,7 +65,7 @@ class Housekeeping:
                 return False
             state = dict(row._mapping)
             is_less = prune(connection, state, self._clock.now(), keeping)
-            ends = {name: value for name, value in state.items() if name.startswith("first_")}
+            ends = {name: state[name] for name in state if name.startswith(("first_", "kept_", "cut_"))}
             connection.execute(sa.update(states).where(of_query).values(ends))
         return is_less
 
@@ -88,6 +93,11 @@ def prune(connection: sa.Connection, state: dict[str, Any], now: datetime, keepi
     last = state["last_number"] - keeping.limit_history if keeping.limit_history >= 0 else first - 1
     if oldest := keeping.oldest(now):
         last = max(last, _last_before(connection, state, oldest))
+    if (heavy := _last_beyond(connection, state, keeping.history_bytes)) > last:
+        last = heavy
+        _note_cut(state, now, keeping.history_bytes)
+    elif state["kept_bytes"] < keeping.history_bytes / 2:
+        state["cut_at"] = None
     last = min(last, first + PRUNE_STEP - 1)
     if last < first:
         return False
@@ -101,6 +111,8 @@ def _searches(now: datetime, keeping: Keeping) -> Iterator[sa.Select[int]]:
         yield _first_outdated(oldest)
     if keeping.limit_history >= 0:
         yield _first_overfull(keeping.limit_history)
+    if keeping.history_bytes >= 0:
+        yield _first_heavy(keeping.history_bytes)
 
 
 def _first_outdated(oldest: datetime) -> sa.Select[int]:
@@ -118,6 +130,41 @@ def _first_overfull(limit: int) -> sa.Select[int]:
     return of_query.where(is_overfull, queries.c.deleted_at.is_(None)).limit(1)
 
 
+def _first_heavy(most_bytes: int) -> sa.Select[int]:
+    """One whose results are more than may be kept, and that has more than the newest of them."""
+    is_heavy = (states.c.kept_bytes > most_bytes) & (states.c.last_number > states.c.first_number)
+    of_query = sa.select(states.c.query_id).join(queries, queries.c.id == states.c.query_id)
+    return of_query.where(is_heavy, queries.c.deleted_at.is_(None)).limit(1)
+
+
+def _last_beyond(connection: sa.Connection, state: dict[str, Any], most_bytes: int) -> int:
+    """The last of the oldest rows without which the results are within their quota; the newest row stays."""
+    excess: int = state["kept_bytes"] - most_bytes
+    if most_bytes < 0 or excess <= 0:
+        return 0
+    end = min(state["first_number"] + PRUNE_STEP, state["last_number"])
+    oldest = sa.select(history.c.number, history.c.result_bytes).where(
+        history.c.query_id == state["query_id"], history.c.number < end
+    )
+    last = 0
+    for row in connection.execute(oldest.order_by(history.c.number)):
+        if excess <= 0:
+            break
+        last, excess = row.number, excess - row.result_bytes
+    return last
+
+
+def _note_cut(state: dict[str, Any], now: datetime, most_bytes: int) -> None:
+    if state["cut_at"] is None:  # once, not with each execution
+        log.warning("history_quota_reached", query=state["query_id"], history_bytes=most_bytes)
+    state["cut_at"] = now
+
+
+def text_bytes(text: str | None) -> int:
+    """How much a text takes in the store."""
+    return 0 if text is None else len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
 def _last_before(connection: sa.Connection, state: dict[str, Any], moment: datetime) -> int:
     last = sa.select(sa.func.max(history.c.number)).where(
         history.c.query_id == state["query_id"],
@@ -130,12 +177,14 @@ def _last_before(connection: sa.Connection, state: dict[str, Any], moment: datet
 def _delete(connection: sa.Connection, state: dict[str, Any], last: int) -> None:
     """The rows up to number `last` with their results, but not the result that is still shown."""
     doomed = (history.c.query_id == state["query_id"]) & (history.c.number <= last)
-    rows = connection.execute(sa.select(history.c.status, history.c.result_id).where(doomed)).all()
+    columns = (history.c.status, history.c.result_id, history.c.result_bytes)
+    rows = connection.execute(sa.select(*columns).where(doomed)).all()
     connection.execute(sa.delete(history).where(doomed))
     texts = [row.result_id for row in rows if row.result_id and row.result_id != state["last_result_id"]]
     if texts:
         connection.execute(sa.delete(results).where(results.c.id.in_(texts)))
     state["first_number"] = last + 1
+    state["kept_bytes"] -= sum(row.result_bytes for row in rows)
     for row in rows:
         state[f"first_{row.status}"] += 1
 

@@ -12,7 +12,7 @@ from plugbay import PlugbayError, Store, get_logger
 from plugbay_scheduled_query.core.metric import snapshot
 from plugbay_scheduled_query.core.model import Execution, Outcome, Run, Status
 from plugbay_scheduled_query.repository.bulk import Bulk, among, take_ids
-from plugbay_scheduled_query.repository.pruning import Keeping, prune
+from plugbay_scheduled_query.repository.pruning import Keeping, prune, text_bytes
 from plugbay_scheduled_query.repository.rows import metric_of, moment_after
 from plugbay_scheduled_query.tables import history, lanes, queries, results, runs, states
 
@@ -105,7 +105,7 @@ class Recording:
     def _record(self, batch: Sequence[Ended], now: datetime, keeping: Keeping) -> list[Execution | None]:
         with self._store.begin() as connection:
             entries = list(self._live(connection, batch))
-            self._insert(connection, entries, keeping.enable_history and keeping.limit_history != 0)
+            self._insert(connection, entries, keeping)
             replaced = [_apply(entry, now) for entry in entries]
             for entry in entries:
                 prune(connection, entry.state, now, keeping)
@@ -128,14 +128,15 @@ class Recording:
             del state["run_id"], state["attempt"]
             yield _Entry(run, outcome, state, state.pop("metric_config"))
 
-    def _insert(self, connection: sa.Connection, entries: list[_Entry], is_kept: bool) -> None:
-        """New results, and where history is kept, its rows."""
-        with_result = [entry for entry in entries if entry.outcome.result_json is not None]
+    def _insert(self, connection: sa.Connection, entries: list[_Entry], keeping: Keeping) -> None:
+        """New results and rows of history, where they are kept."""
         result_ids, history_ids = take_ids(connection, len(entries), results, history)
-        for entry, result_id in zip(with_result, result_ids, strict=False):
-            entry.result_id = result_id
-        _INSERT_RESULTS(connection, [_result_row(entry) for entry in with_result])
-        if is_kept:
+        if keeping.keeps_results:
+            with_result = [entry for entry in entries if entry.outcome.result_json is not None]
+            for entry, result_id in zip(with_result, result_ids, strict=False):
+                entry.result_id = result_id
+            _INSERT_RESULTS(connection, [_result_row(entry) for entry in with_result])
+        if keeping.enable_history and keeping.limit_history != 0:
             for entry, history_id in zip(entries, history_ids, strict=True):
                 entry.history_id = history_id
             _INSERT_HISTORY(connection, [_history_row(entry) for entry in entries])
@@ -170,6 +171,8 @@ def _result_row(entry: _Entry) -> dict[str, Any]:
 def _history_row(entry: _Entry) -> dict[str, Any]:
     run, outcome, state = entry.run, entry.outcome, entry.state
     status, gauge = outcome.status.value, _snapshot(entry)
+    size = text_bytes(outcome.result_json) if entry.result_id else 0
+    state["kept_bytes"] += size
     state["last_number"] += 1
     state[f"last_{status}"] += 1
     return {
@@ -189,7 +192,8 @@ def _history_row(entry: _Entry) -> dict[str, Any]:
         "attempt": run.attempt,
         "trigger": run.trigger.value,
         "triggered_by": run.triggered_by,
-        "truncated": outcome.truncated,
+        "truncated": outcome.truncated or (entry.result_id is None and outcome.result_json is not None),
+        "result_bytes": size,
     }
 
 
@@ -214,8 +218,9 @@ def _apply(entry: _Entry, now: datetime) -> int | None:
     }
     if outcome.status is not Status.SUCCESS:
         return None
-    replaced: int | None = state["last_result_id"]
-    state |= {"last_result_id": entry.result_id, "last_success_at": outcome.executed_at}
+    replaced: int | None = state["last_result_id"] if entry.result_id else None
+    state |= {"last_result_id": entry.result_id or state["last_result_id"]}
+    state |= {"last_success_at": outcome.executed_at}
     if outcome.value is not None and entry.run.metric == metric_of(entry.metric_config):
         state["metric_value"] = outcome.value  # else it is another gauge's by now
     return replaced

@@ -11,7 +11,7 @@ from plugbay import Clock, Secrets, SecretUnreadable, Store, get_logger
 
 from plugbay_scheduled_query.core.source import Source
 from plugbay_scheduled_query.repository.rows import Row
-from plugbay_scheduled_query.tables import data_sources, lanes, queries
+from plugbay_scheduled_query.tables import data_sources, lanes, pauses, queries
 
 NAMED_AT_MOST = 10  # of the queries that keep a source from being deleted
 
@@ -135,6 +135,7 @@ class SourceRepository:
                 return False
             _refuse_in_use(connection, source_id)
             connection.execute(sa.delete(lanes).where(lanes.c.source_id == source_id))
+            connection.execute(sa.delete(pauses).where(pauses.c.source_id == source_id))
             connection.execute(sa.delete(data_sources).where(data_sources.c.id == source_id))
         log.info("source_deleted", source=row.name)
         return True

@@ -191,6 +191,7 @@ class Runner:
             is_refused = isinstance(error, SourceRefusedError)
             end = {"status": "failed", "error": describe(error), "refused": is_refused}
         self._watch.leave()
+        end["is_left"] = self._session is not None and not self._session.is_at_rest
         if self._is_worn():
             end["retire"] = True
         rows = writer.rest() if "row_count" in end else b""
@@ -216,8 +217,7 @@ class Runner:
         if request.ask == "self_test":
             return {"status": "success", "data": asdict(session.self_test())}
         if request.ask == "end":
-            session.end(int(asked.sql))
-            return {"status": "success"}
+            return {"status": "success", "data": session.end(asked.sql)}
         session.allowed_functions = frozenset(request.allowed_functions)
         with self._metered(session, asked.timeout_s):
             return self._run(session, asked.sql, writer)
@@ -268,7 +268,7 @@ class Runner:
         except StaleSessionError:
             raise SourceError("the connection was lost as soon as it was made") from None
         self._watch.attend(session)
-        self._channel.sendall(pack(FrameKind.STARTED, b"%d" % session.number))
+        self._channel.sendall(pack(FrameKind.STARTED, session.mark.encode()))
         return session
 
     def _open(self, request: Request) -> Session:
@@ -276,7 +276,7 @@ class Runner:
         session = dialect_named(request.dialect).open_session(params)
         if not self._is_limited:
             self._is_limited = True
-            die_with_parent(self._parent, is_wanted=not session.number)
+            die_with_parent(self._parent, is_wanted=not session.outlives_client)
             if session.limits_address_space:
                 limit_address_space(self._memory_bytes)
             else:  # the meter comes first, but cannot look while the driver makes Python's values

@@ -18,6 +18,7 @@ from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.dialects import check
 from plugbay_scheduled_query.executor import Statement
 from plugbay_scheduled_query.executor.time_limit import chosen_limit_s
+from plugbay_scheduled_query.repository.pauses import Pause
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.recording import Ended, Recording
 from plugbay_scheduled_query.settings import Settings
@@ -47,16 +48,29 @@ class Executor(Protocol):
     def cancel(self, run_id: Hashable, by: str) -> bool: ...
 
 
+class Sessions(Protocol):
+    """Sees to sessions that did not end with their run, and knows the sources that are paused for one."""
+
+    def pause_of(self, source_id: int) -> Pause | None: ...
+    def look_after(self, source_id: int, target: Target, mark: str, title: str) -> None: ...
+
+
 class Executing:
     """Turns runs into outcomes."""
 
     def __init__(
-        self, clock: Clock, targets: Targets, executor: Executor, settings: Callable[[], Settings]
+        self,
+        clock: Clock,
+        targets: Targets,
+        executor: Executor,
+        settings: Callable[[], Settings],
+        sessions: Sessions,
     ) -> None:
         self._clock = clock
         self._targets = targets
         self._executor = executor
         self._settings = settings
+        self._sessions = sessions
 
     def execute(
         self,
@@ -81,22 +95,41 @@ class Executing:
     def ask(self, run_id: Hashable, source_id: int, sql: str, timeout: int | None = None) -> Outcome:
         """Guard, then runner, for whoever wants to see what comes of a text: Try it."""
         try:
-            target = self._targets.target(source_id)
+            target = self._open_target(source_id)
         except SourceProblem as problem:
             return failed(str(problem))
-        statement = _guarded(Statement(run_id, target, sql, self._limit_s(timeout)), self._settings())
+        on_left = self._look_after(source_id, target, "Try it")
+        asked = Statement(run_id, target, sql, self._limit_s(timeout), on_left=on_left)
+        statement = _guarded(asked, self._settings())
         return statement if isinstance(statement, Outcome) else self._executor.run(statement)
+
+    def _open_target(self, source_id: int) -> Target:
+        """Where a source is; raises SourceProblem when it cannot be asked, or not now."""
+        target = self._targets.target(source_id)
+        if pause := self._sessions.pause_of(source_id):
+            raise SourceProblem(pause.reason)
+        return target
+
+    def _look_after(self, source_id: int, target: Target, title: str) -> Callable[[str], object]:
+        return lambda mark: self._sessions.look_after(source_id, target, mark, title)
 
     def _statements(self, this: "_Slice", stopped_by: Callable[[], str]) -> list[Statement]:
         """What the guard lets through; the others have ended."""
         runs, settings, found = [*this.open.values()], self._settings(), []
         try:
-            target = self._targets.target(runs[0].source_id)
+            target = self._open_target(runs[0].source_id)
         except SourceProblem as problem:
             this.end_all(failed(str(problem)))
             return []
         for run in runs:
-            asked = Statement(run.id, target, run.sql, self._limit_s(run.timeout), stopped_by=stopped_by)
+            asked = Statement(
+                run.id,
+                target,
+                run.sql,
+                self._limit_s(run.timeout),
+                stopped_by=stopped_by,
+                on_left=self._look_after(run.source_id, target, run.query_name),
+            )
             statement = failed(run.problem) if run.problem else _guarded(asked, settings)
             if isinstance(statement, Outcome):
                 this.end(asked, statement)

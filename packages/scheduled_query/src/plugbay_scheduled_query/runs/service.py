@@ -14,6 +14,7 @@ from plugbay_scheduled_query.core.model import Execution, Outcome, Query, Run, T
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories
+from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.recording import Ended, Recording
 from plugbay_scheduled_query.repository.takeover import Ownership
 from plugbay_scheduled_query.runs.claiming import (
@@ -82,6 +83,7 @@ class Service:
         executing: Executing,
         settings: Callable[[], Settings],
         tell: Callable[[list[Told]], None],
+        keeping: Callable[[], Keeping] | None = None,
     ) -> None:
         self._clock = clock
         self._node = node
@@ -96,7 +98,8 @@ class Service:
         self._runs = InFlight()
         self._claiming = Claiming(clock, self._claims, engine, self._runs, settings, self._submit)
         self._by_hand = Admission(self._submit_first, lambda: most_by_hand(engine.workers), largest=1)
-        self._recorder = Recorder(Recording(store), clock.now, lambda: settings().keeping, self._recorded)
+        keeping = keeping or (lambda: settings().keeping)
+        self._recorder = Recorder(Recording(store), clock.now, keeping, self._recorded)
         self._teller = Teller(tell)
         self._heartbeat = Heartbeat(self._beat, lambda: len(self._runs))
 
@@ -112,6 +115,10 @@ class Service:
             self.recover()
         finally:
             self._claiming.refill()
+
+    def refill(self) -> None:
+        """Starts what is due and can start now: a source that was paused goes on."""
+        self._claiming.refill()
 
     def recover(self) -> None:
         """Runs again what a dead node had under way; what cannot run again is recorded as failed."""

@@ -22,7 +22,9 @@ from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.runs.claiming import OWNER
+from plugbay_scheduled_query.runs.disk import DiskRoom
 from plugbay_scheduled_query.runs.service import Service
+from plugbay_scheduled_query.runs.stuck import StuckSessions
 from plugbay_scheduled_query.settings import Settings
 
 AT_ONCE = 8  # slow calls of one kind; more of them wait for one of these to end
@@ -49,6 +51,8 @@ class Parts:
     source_editing: SourceEditing
     executor: Executor
     service: Service
+    sessions: StuckSessions
+    disk: DiskRoom
     gauges: GaugeKeeper
     editing: QueryEditing
     trying: Trying

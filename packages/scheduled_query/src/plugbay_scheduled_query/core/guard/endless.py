@@ -5,23 +5,23 @@ It catches what is plainly so; the limits on time, memory and rows behind it cat
 
 import re
 from collections.abc import Iterator
-from math import prod
 
 from sqlglot import exp
 
 from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.guard.lexis import Token, TokenKind
-from plugbay_scheduled_query.core.guard.parsing import CALL_PREFIX, PlainText, SyntaxTree
+from plugbay_scheduled_query.core.guard.parsing import PlainText, SyntaxTree
+from plugbay_scheduled_query.core.guard.sizes import (
+    LONGEST,
+    bound,
+    called,
+    is_just_shown,
+    reject_sizes,
+    too_large,
+    unknown_size,
+)
 
 LARGEST = 10_000_000  # rows of one series; ten times what is sensible
-# No cell keeps more, and looking for one long text in another cannot be stopped, however long it takes.
-LONGEST = 100_000  # characters or items of one value
-
-# Which argument of a function says how large its result is.
-_SIZE_ARGUMENT = {
-    "repeat": 1, "lpad": 1, "rpad": 1, "list_resize": 1, "array_resize": 1, "repeat_row": -1, "bar": 3,
-    "zeroblob": 0, "randomblob": 0, "space": 0, "random_bytes": 0, "gen_random_bytes": 0,
-}  # fmt: skip
 _SERIES = {"generate_series", "range"}
 _FORMATTING = re.compile(r"%[-+ #0]*[0-9.*]*[0-9]{7,}|:[^}]*[0-9]{7,}")
 _FORMATS = {"printf", "format", "sformat"}
@@ -29,13 +29,16 @@ _WIDTH_TAKEN = re.compile(r"(?<!%)(?:%%)*+%[-+ #0-9.,!$]*+\*")  # from an argume
 _SEQUENCE_TABLE = re.compile(r"seq_([0-9]+)_to_([0-9]+)(?:_step_([0-9]+))?")
 
 
-def reject_endless(tree: SyntaxTree, tokens: list[Token], plain: PlainText) -> Rejection | None:
-    """Refuses what can be seen to run forever or to fill the memory."""
+def reject_endless(
+    tree: SyntaxTree, tokens: list[Token], plain: PlainText, bounds_sizes: bool = False
+) -> Rejection | None:
+    """Refuses what can be seen to run forever, to fill the memory, or to be lost in a value."""
     return (
         _reject_recursions(tree, plain)
-        or next(filter(None, map(_reject_size, tree.all(exp.Func))), None)
+        or next(filter(None, map(_reject_series, tree.all(exp.Func))), None)
         or next(filter(None, map(_reject_sequence, tree.all(exp.Table))), None)
-        or _reject_format(tree, tokens)
+        or reject_sizes(tree, tokens, plain, bounds_sizes)
+        or _reject_format(tree, tokens, plain, bounds_sizes)
     )
 
 
@@ -83,37 +86,10 @@ def _repeats_all(branch: exp.Expr, name: str, plain: PlainText) -> bool:
     return plain.original(table.this).lower() == name and not drops
 
 
-def _reject_size(call: exp.Func) -> Rejection | None:
-    name, arguments = _call(call)
-    most = LARGEST if name in _SERIES else LONGEST
-    size = _series_length(arguments) if name in _SERIES else _size(name, arguments)
-    if size is None or size <= most:
-        return None
-    reason = f"{name} is asked for {size:,.0f} items at once; at most {most:,} are allowed."
-    return Rejection("endless", reason, name)
-
-
-def _size(name: str, arguments: list[exp.Expr]) -> float | None:
-    """How long one value is, as far as it is written down; a text in a text multiplies."""
-    if name == "array_fill" and len(arguments) > 1:  # the second argument lists the lengths
-        return prod(_number(literal) or 1 for literal in arguments[1].find_all(exp.Literal))
-    place = _SIZE_ARGUMENT.get(name)
-    if place is None or place >= len(arguments) or not arguments:
-        return None
-    size = _number(arguments[place])
-    return size * _inner_size(arguments[0]) if size is not None and name == "repeat" else size
-
-
-def _inner_size(argument: exp.Expr) -> float:
-    while isinstance(argument, exp.Paren | exp.Cast):
-        argument = argument.this
-    name, arguments = _call(argument)
-    return max(1.0, _size(name, arguments) or 1.0)
-
-
-def _call(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
-    name = node.name.lower().removeprefix(CALL_PREFIX) if isinstance(node, exp.Anonymous) else ""
-    return name, node.expressions
+def _reject_series(call: exp.Func) -> Rejection | None:
+    name, arguments = called(call)
+    size = _series_length(arguments) if name in _SERIES else None
+    return None if size is None or size <= LARGEST else too_large(name, size, LARGEST)
 
 
 def _series_length(arguments: list[exp.Expr]) -> float | None:
@@ -128,17 +104,13 @@ def _series_length(arguments: list[exp.Expr]) -> float | None:
 
 def _number(node: exp.Expr) -> float | None:
     sign = 1.0
-    if isinstance(node, exp.EQ | exp.PropertyEQ | exp.Kwarg):  # num_rows = 5
-        node = node.expression
     while isinstance(node, exp.Paren | exp.Neg | exp.Cast):
         sign = -sign if isinstance(node, exp.Neg) else sign
         node = node.this
     if isinstance(node, exp.Mul):
         one, other = _number(node.this), _number(node.expression)
         return None if one is None or other is None else sign * one * other
-    if not isinstance(node, exp.Literal) or node.is_string:
-        return None
-    return sign * float(node.name)
+    return None if not isinstance(node, exp.Literal) or node.is_string else sign * float(node.name)
 
 
 def _reject_sequence(table: exp.Table) -> Rejection | None:
@@ -149,21 +121,27 @@ def _reject_sequence(table: exp.Table) -> Rejection | None:
     return None
 
 
-def _reject_format(tree: SyntaxTree, tokens: list[Token]) -> Rejection | None:
-    calls = [call for call in map(_call, tree.all(exp.Func)) if call[0] in _FORMATS]
+def _reject_format(
+    tree: SyntaxTree, tokens: list[Token], plain: PlainText, bounds_sizes: bool
+) -> Rejection | None:
+    calls = [call for call in tree.all(exp.Func) if called(call)[0] in _FORMATS]
     texts = [token.value for token in tokens if token.kind is TokenKind.STRING] if calls else []
     for text in texts:
         if match := _FORMATTING.search(text):
             reason = f"The format {match[0]} asks for a text of many millions of characters."
             return Rejection("endless", reason, match[0])
-    takes_width = any(map(_WIDTH_TAKEN.search, texts))
-    return next(filter(None, map(_reject_width, calls)), None) if takes_width else None
+    if not any(map(_WIDTH_TAKEN.search, texts)):
+        return None
+    unknown = [call for call in calls if bounds_sizes and not is_just_shown(call, tree, plain)]
+    if unknown:
+        return unknown_size(called(unknown[0])[0])
+    return next(filter(None, map(_reject_width, map(called, calls))), None)
 
 
 def _reject_width(call: tuple[str, list[exp.Expr]]) -> Rejection | None:
     """Which argument is the width is not worked out: a larger number has no place beside such a format."""
     name, arguments = call
-    width = max((abs(_number(argument) or 0.0) for argument in arguments), default=0.0)
+    width = max((bound(argument) or 0.0 for argument in arguments), default=0.0)
     if width <= LONGEST:
         return None
     reason = f"{name} is asked for a width of {width:,.0f}; at most {LONGEST:,} are allowed."

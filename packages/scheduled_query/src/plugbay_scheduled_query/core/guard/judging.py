@@ -64,6 +64,7 @@ class Language:
     doubtful: str = "\\"  # without one of these characters all readings are the same
     calls_by_dot: bool = False  # `(x).f` calls f
     reads_whole: bool = False  # before it runs any of a text, so that one without an end does nothing
+    bounds_sizes: bool = False  # values of unknown length may only be shown: nothing stops who is lost in one
     refused_texts: tuple[str, ...] = ()
     own_rule: OwnRule = nothing_more  # the last look at a query
     rewrite: Rewrite = same_tokens  # what the parser does not know, in words that it knows
@@ -239,4 +240,8 @@ def _reject_query(tokens: list[Token], language: Language, rules: Rules) -> Reje
     if isinstance(tree, Rejection):
         return tree
     dotted = reject_dotted_columns(tree, plain, language.functions) if language.calls_by_dot else None
-    return dotted or reject_endless(tree, tokens, plain) or language.own_rule(tokens, tree, plain, rules)
+    return (
+        dotted
+        or reject_endless(tree, tokens, plain, language.bounds_sizes)
+        or language.own_rule(tokens, tree, plain, rules)
+    )

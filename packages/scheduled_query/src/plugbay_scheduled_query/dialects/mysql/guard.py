@@ -3,21 +3,11 @@
 from plugbay_scheduled_query.core.guard import Rejection, Rules
 from plugbay_scheduled_query.core.guard.calls import calls, is_listed, unknown
 from plugbay_scheduled_query.core.guard.judging import Language
-from plugbay_scheduled_query.core.guard.lexis import (
-    BACKSLASH_STRING,
-    BACKTICKED,
-    DOUBLE_QUOTED,
-    DOUBLE_QUOTED_BACKSLASH,
-    PLAIN_STRING,
-    Lexis,
-    Token,
-    TokenKind,
-    lexis,
-    words,
-)
+from plugbay_scheduled_query.core.guard.lexis import Token, TokenKind, words
 from plugbay_scheduled_query.core.guard.parsing import PlainText, SyntaxTree, without_json_clauses
 from plugbay_scheduled_query.core.guard.statements import Form, explain, is_dotted_name, refused
 from plugbay_scheduled_query.dialects.mysql.functions import FUNCTIONS
+from plugbay_scheduled_query.dialects.mysql.lexis import READINGS
 
 _EXPLAIN_WORDS = words("EXTENDED PARTITIONS ANALYZE")
 _QUERY_BEGINNINGS = frozenset({"SELECT", "WITH", "VALUES"})  # ANALYZE TABLE writes statistics
@@ -49,29 +39,6 @@ _OPEN_SYSTEM_TABLES = words("""
     innodb_table_stats slow_log table_stats time_zone time_zone_leap_second time_zone_name
     time_zone_transition time_zone_transition_type
 """)
-
-
-def _lexis(strings: list[str], names: list[str]) -> Lexis:
-    return lexis(
-        strings=[f"[xXbBnN]{string}" for string in strings if string[0] == "'"] + strings,
-        names=[BACKTICKED, *names],
-        comments=[r"--(?=[ \t\r\n]|\Z)[^\n]*+", r"#[^\n]*+"],
-        nesting="flat",
-        operators=r"<=>|:=|<<|>>|<=|>=|<>|!=|\|\||&&|->>|->|[-+*/%<>=!~^&|]",
-        variables=r"@@(?:[A-Za-z_]\w*+\.)?[A-Za-z_]\w*+",
-        placeholders=r"\?|@[\w$.]*+",
-        opening=r"['\"`]",
-        refused=r"\\N|\[|:=",
-    )
-
-
-# How a server reads depends on its sql_mode: NO_BACKSLASH_ESCAPES and ANSI_QUOTES, each on or off.
-_READINGS = (
-    _lexis([BACKSLASH_STRING, DOUBLE_QUOTED_BACKSLASH], []),
-    _lexis([PLAIN_STRING, DOUBLE_QUOTED], []),
-    _lexis([BACKSLASH_STRING], [DOUBLE_QUOTED]),
-    _lexis([PLAIN_STRING], [DOUBLE_QUOTED]),
-)
 
 
 def _recognise(tokens: list[Token]) -> Form | Rejection | None:
@@ -155,7 +122,7 @@ def _own_rule(tokens: list[Token], tree: SyntaxTree, plain: PlainText, rules: Ru
 
 LANGUAGE = Language(
     "mysql",
-    _READINGS,
+    READINGS,
     FUNCTIONS,
     _recognise,
     _table_rule,
@@ -163,6 +130,7 @@ LANGUAGE = Language(
     doubtful='\\"',
     refused_texts=("/*!", "/*M!"),
     reads_whole=True,
+    bounds_sizes=True,
     own_rule=_own_rule,
     rewrite=without_json_clauses,
 )

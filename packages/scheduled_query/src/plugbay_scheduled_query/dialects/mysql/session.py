@@ -29,10 +29,12 @@ from plugbay_scheduled_query.dialects.contract import (
     group_columns,
     iso_text,
 )
+from plugbay_scheduled_query.dialects.mysql.resolution import Resolution
 
 COM_STMT_PREPARE = 0x16
 COM_STMT_CLOSE = 0x19
 COM_RESET_CONNECTION = 0x1F
+NO_SUCH_THREAD = 1094
 TIMEOUT_ERRORS = {1969, 3024}  # MariaDB's max_statement_time, MySQL's max_execution_time
 
 TABLES_SQL = """
@@ -73,11 +75,15 @@ _GEOMETRY_NESTING_LIMIT = 32
 class MysqlSession(Session):
     """A session that is reset by the protocol's own command after each statement."""
 
+    outlives_client = True
+
     def __init__(self, params: Params) -> None:
         self._params = params
         self._connection: Any = _connect(params, params.connect_s)
         self._connection._read_timeout = None
-        self.number = int(self._connection.thread_id())
+        self._number = int(self._connection.thread_id())
+        self.mark = str(self._number)
+        self._resolution = Resolution(self._connection)
         self._cursor: Any = None
         self._is_clean = True
         self._is_midway = False
@@ -95,6 +101,7 @@ class MysqlSession(Session):
 
     def execute(self, sql: str) -> Rows:
         self._is_clean = False
+        self._resolution.check(sql, self.allowed_functions)
         if self._count_columns(sql) == 0 and _SHOW.match(sql) is None:
             raise SourceError("the statement returns no rows")
         cursor = self._cursor = self._connection.cursor(SSCursor)
@@ -121,18 +128,16 @@ class MysqlSession(Session):
         self._is_midway, self._is_clean = bool(rows), not rows
         return rows
 
+    @property
+    def is_at_rest(self) -> bool:
+        return not self._is_midway and bool(self._connection.open)
+
     def cancel(self) -> None:
-        self._kill("QUERY", self.number)
+        with contextlib.closing(_connect(self._params, CANCEL_LIMIT_S)) as second:
+            _kill(second, "QUERY", self._number)
 
-    def end(self, number: int) -> None:
-        self._kill("CONNECTION", number)
-
-    def _kill(self, what: str, number: int) -> None:
-        with contextlib.closing(_connect(self._params, CANCEL_LIMIT_S)) as second, second.cursor() as cursor:
-            cursor.execute("SHOW PROCESSLIST")
-            # behind a balancer this may be another server, where the number is somebody else's
-            if any(row[0] == number and row[1] == _name(second) for row in cursor.fetchall()):
-                cursor.execute(f"KILL {what} {number}")
+    def end(self, mark: str) -> bool:
+        return _kill(self._connection, "CONNECTION", int(mark))
 
     def is_timeout(self, error: Exception) -> bool:
         return isinstance(error, pymysql.MySQLError) and bool(error.args) and error.args[0] in TIMEOUT_ERRORS
@@ -173,6 +178,22 @@ def _connect(params: Params, limit_s: float) -> Any:
         client_flag=CLIENT.CAPABILITIES & ~CLIENT.MULTI_STATEMENTS & ~CLIENT.LOCAL_FILES,
         program_name="plugbay",
     )
+
+
+def _kill(connection: Any, what: str, number: int) -> bool:
+    """Stop a statement or a session of this account; whether it was there."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW PROCESSLIST")
+        # behind a balancer this may be another server, where the number is somebody else's
+        if not any(row[0] == number and row[1] == _name(connection) for row in cursor.fetchall()):
+            return False
+        try:
+            cursor.execute(f"KILL {what} {number}")
+        except pymysql.MySQLError as error:
+            if error.args[0] == NO_SUCH_THREAD:
+                return False
+            raise
+    return True
 
 
 def session_settings(server: str, timeout_s: float) -> str:

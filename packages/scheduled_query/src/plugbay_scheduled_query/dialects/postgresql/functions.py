@@ -53,8 +53,8 @@ jsonb_path_query_array_tz jsonb_path_query_first jsonb_path_query_first_tz jsonb
 jsonb_populate_record jsonb_populate_record_valid jsonb_populate_recordset jsonb_pretty jsonb_set
 jsonb_set_lax jsonb_strip_nulls jsonb_to_record jsonb_to_recordset jsonb_typeof row_to_json to_json
 to_jsonb xml xml_is_well_formed xml_is_well_formed_content xml_is_well_formed_document xmlagg
-xmlattributes xmlcomment xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot
-xmlserialize xmltable xmltext xpath xpath_exists
+xmlattributes xmlcomment xmlconcat xmlelement xmlforest xmlnamespaces xmlparse xmlpi xmlroot
+xmlserialize xmltext
 """
 
 SEARCH = """
@@ -162,6 +162,7 @@ DANGEROUS = {
         dblink* postgres_fdw_* http http_* https_* net_* aws_* query_export_to_s3 table_import_from_s3 invoke
     """,
     "it waits on purpose": "pg_sleep*",
+    "it can work for hours and cannot be stopped": "xpath* xmlexists xmltable",
     "it takes or frees locks": "pg_advisory* pg_try_advisory*",
     "it reads or writes files of the server": """
         pg_read* pg_ls* pg_stat_file pg_file* pg_current_logfile pg_hba_* pg_ident_* pg_show_all_file_settings

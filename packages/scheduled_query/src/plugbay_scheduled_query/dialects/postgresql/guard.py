@@ -128,6 +128,7 @@ LANGUAGE = Language(
     _table_rule,
     calls_by_dot=True,
     reads_whole=True,
+    bounds_sizes=True,
     own_rule=_own_rule,
     rewrite=without_json_clauses,
 )

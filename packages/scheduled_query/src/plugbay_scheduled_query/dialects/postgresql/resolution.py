@@ -43,18 +43,51 @@ _FOUND_SQL = """
     LEFT JOIN pg_catalog.pg_type t ON t.oid = p.proargtypes[0]
     WHERE p.proname = ANY (%(names)s::name[])
     UNION ALL
-    SELECT 'operator', n.nspname, o.oprname, true, false, 'none'
+    SELECT 'operator', n.nspname, o.oprname, true, false,
+      (SELECT p.proname FROM pg_catalog.pg_proc p WHERE p.oid = o.oprcode)
     FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_namespace n ON n.oid = o.oprnamespace
     WHERE o.oprname = ANY (%(operators)s::name[]) AND n.nspname <> 'pg_catalog'
       AND NOT EXISTS (SELECT FROM pg_catalog.pg_type t WHERE t.oid IN (o.oprleft, o.oprright)
         AND t.typtype <> 'c' AND t.typnamespace <> 'pg_catalog'::regnamespace)
       AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d
         WHERE d.classid = 'pg_catalog.pg_operator'::regclass AND d.objid = o.oid AND d.deptype = 'e')
+    UNION ALL
+    SELECT 'type', n.nspname, t.typname, true, false, p.proname
+    FROM (
+      WITH RECURSIVE named (oid, base, typname, typnamespace) AS (
+        SELECT oid, oid, typname, typnamespace FROM pg_catalog.pg_type WHERE typname = ANY (%(types)s::name[])
+        UNION SELECT named.oid, below.oid, named.typname, named.typnamespace FROM named
+          JOIN pg_catalog.pg_type t ON t.oid = named.base
+          JOIN pg_catalog.pg_type below ON below.oid IN (t.typbasetype, t.typelem)
+      ) SELECT * FROM named
+    ) AS t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+    JOIN (
+      SELECT c.casttarget AS type, c.castfunc AS function FROM pg_catalog.pg_cast c
+      UNION SELECT k.contypid, d.refobjid FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_depend d
+        ON d.classid = 'pg_catalog.pg_constraint'::regclass AND d.objid = k.oid
+        AND d.refclassid = 'pg_catalog.pg_proc'::regclass WHERE k.contypid <> 0
+    ) AS made ON made.type = t.base
+    JOIN pg_catalog.pg_proc p ON p.oid = made.function
+    WHERE p.pronamespace <> 'pg_catalog'::regnamespace
+      AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d
+        WHERE d.classid = 'pg_catalog.pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
 """
+# The operators that words stand for.
+_WORD_OPERATORS = {
+    "LIKE": ("~~", "!~~"), "ILIKE": ("~~*", "!~~*"), "SIMILAR": ("~", "!~"),
+    "BETWEEN": ("<", "<=", ">", ">="), "IN": ("=", "<>"), "CASE": ("=",), "NULLIF": ("=",),
+    "DISTINCT": ("=",), "USING": ("=",), "NATURAL": ("=",), "OVERLAPS": ("<", "<=", ">", ">="),
+}  # fmt: skip
+# What people write for the names of types.
+_TYPES = {
+    "bigint": "int8", "boolean": "bool", "char": "bpchar", "character": "bpchar", "dec": "numeric",
+    "decimal": "numeric", "double": "float8", "float": "float8", "int": "int4", "integer": "int4",
+    "real": "float4", "smallint": "int2", "varying": "varchar",
+}  # fmt: skip
 
 
 class Found(NamedTuple):
-    """A function or operator of the server, and what a dot before its name could hand to it."""
+    """A function, and what a dot before it could hand to it; or an operator or type, and its function."""
 
     kind: str
     schema: str
@@ -103,6 +136,7 @@ class Resolution:
         wanted = {
             "names": sorted({name for _, name in mentions.called} | {name for name, _ in mentions.dotted}),
             "operators": sorted(mentions.operators),
+            "types": sorted({_TYPES.get(name, name) for name in mentions.names}),
         }
         if not any(wanted.values()):
             return None
@@ -117,8 +151,15 @@ def mentions_of(tokens: list[Token]) -> Mentions:
         frozenset(_called(tokens)),
         frozenset(_dotted(tokens)),
         frozenset(form for token in tokens if token.is_name for form in _forms(token.value)),
-        frozenset(token.value for token in tokens if token.kind is TokenKind.OPERATOR),
+        frozenset(_operators(tokens)),
     )
+
+
+def _operators(tokens: list[Token]) -> Iterator[str]:
+    for token in tokens:
+        if token.kind is TokenKind.OPERATOR:
+            yield token.value
+        yield from _WORD_OPERATORS.get(token.word, ())
 
 
 def _called(tokens: list[Token]) -> Iterator[tuple[str, str]]:
@@ -148,8 +189,8 @@ def _forms(name: str) -> Iterable[str]:
 
 def is_refused(found: Found, mentions: Mentions, allowed: frozenset[str]) -> bool:
     """Whether the statement could call this one, and nobody says that it is harmless."""
-    if found.kind == "operator":
-        return True
+    if found.kind != "function":
+        return found.argument.lower() not in allowed
     if {found.name.lower(), found.full_name.lower()} & allowed:
         return False
     is_called = (found.schema, found.name) in mentions.called or (
@@ -171,9 +212,13 @@ def _can_be_dotted(found: Found, mentions: Mentions) -> bool:
 
 
 def _sentence(found: Found) -> str:
-    if found.kind == "operator":
-        return f"The operator {found.full_name} was made by the owner of the database and can do anything."
+    if found.kind == "function":
+        return (
+            f"The server finds the function {found.full_name} behind a name here; it is not among those"
+            " known to be harmless. If it only reads, an administrator can add it to allowed_functions."
+        )
+    what = "The operator" if found.kind == "operator" else "What becomes a value of the type"
     return (
-        f"The server finds the function {found.full_name} behind a name here; it is not among those"
-        " known to be harmless. If it only reads, an administrator can add it to allowed_functions."
+        f"{what} {found.full_name} calls the function {found.argument}, which was made by the owner of the"
+        " database. If it only reads, an administrator can add it to allowed_functions."
     )

@@ -66,6 +66,17 @@ _RANGES = ("int4", "int8", "num", "date", "ts", "tstz")
 _CHARACTERS = (0, 705, "text", "varchar", "bpchar", "name")
 
 
+# a process id comes back, so a session is known by when it began, too
+_MARK_SQL = """
+    SELECT pid || ' ' || extract(epoch FROM backend_start) FROM pg_catalog.pg_stat_activity
+    WHERE pid = pg_catalog.pg_backend_pid()
+"""
+_END_SQL = """
+    SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity
+    WHERE pid || ' ' || extract(epoch FROM backend_start) = %s
+"""
+
+
 class PostgresqlSession(Session):
     """A session that runs each statement as if it were the first."""
 
@@ -77,6 +88,7 @@ class PostgresqlSession(Session):
             self._hides_settings = can_read_secret_settings(self._connection)
             self._resolution = Resolution(self._connection)
             self._settings = _settings(self._connection)
+            self.mark = _mark(self._connection)
         except BaseException:
             self.close()
             raise
@@ -149,6 +161,14 @@ class PostgresqlSession(Session):
 
     def cancel(self) -> None:
         self._connection.cancel_safe(timeout=CANCEL_LIMIT_S)
+
+    @property
+    def is_at_rest(self) -> bool:
+        status = self._connection.pgconn.transaction_status
+        return status not in (pq.TransactionStatus.ACTIVE, pq.TransactionStatus.UNKNOWN)
+
+    def end(self, mark: str) -> bool:
+        return self._connection.execute(_END_SQL, (mark,)).fetchone() is not None
 
     def is_timeout(self, error: Exception) -> bool:
         # the message says so too, but in the language of the server
@@ -226,6 +246,11 @@ class _Context:
     @property
     def adapters(self) -> AdaptersMap:
         return adapters()
+
+
+def _mark(connection: "psycopg.Connection[Any]") -> str:
+    row = connection.execute(_MARK_SQL).fetchone()
+    return row[0] if row else ""
 
 
 def _settings(connection: "psycopg.Connection[Any]") -> dict[str, str]:

@@ -26,14 +26,14 @@ from plugbay_scheduled_query.web.api.requests import (
     storable,
 )
 from plugbay_scheduled_query.web.api.results import CSV, csv_download, json_download
-from plugbay_scheduled_query.web.api.schemas import ExecutionDetails, HistoryPage, ResultAnswer
+from plugbay_scheduled_query.web.api.schemas import ExecutionDetails, HistoryPage, Moment, ResultAnswer
 from plugbay_scheduled_query.web.dependencies import Parts, ServiceParts
 
 _DATE = "YYYY-MM-DD (the whole day) or YYYY-MM-DD HH:MM:SS, in UTC."
 
 StatusFilter = Annotated[Literal["all", "success", "failed", "timeout"], Query()]
-DateFrom = Annotated[str | None, Query(description=f"No earlier than this: {_DATE}", examples=["2026-11-01"])]
-DateTo = Annotated[str | None, Query(description=f"No later than this: {_DATE}", examples=["2026-11-30"])]
+DateFrom = Annotated[Moment | None, Query(description=f"No earlier: {_DATE}", examples=["2026-11-01"])]
+DateTo = Annotated[Moment | None, Query(description=f"No later: {_DATE}", examples=["2026-11-30"])]
 
 router = APIRouter(prefix=PREFIX, tags=["History"])
 

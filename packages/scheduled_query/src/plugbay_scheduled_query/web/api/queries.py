@@ -43,6 +43,7 @@ from plugbay_scheduled_query.web.api.requests import (
     storable,
 )
 from plugbay_scheduled_query.web.api.schemas import (
+    Cron,
     CronAnswer,
     NewQuery,
     QueryDetails,
@@ -51,6 +52,7 @@ from plugbay_scheduled_query.web.api.schemas import (
     SavedQuery,
     TryAnswer,
     TryRequest,
+    Zone,
 )
 from plugbay_scheduled_query.web.dependencies import Parts, ServiceParts, SlowCalls
 
@@ -60,9 +62,10 @@ NewQueryBody = Annotated[JsonBody, documented_as(NewQuery)]
 QueryEditBody = Annotated[JsonBody, documented_as(QueryEdit)]
 TryBody = Annotated[JsonBody, documented_as(TryRequest)]
 Expression = Annotated[
-    str, QueryParameter(description="Five fields, or @daily and the like.", examples=["*/5 * * * *"])
+    Cron, QueryParameter(description="Five fields, or @daily and the like.", examples=["*/5 * * * *"])
 ]
-Timezone = Annotated[str | None, QueryParameter(description="A name such as Europe/Berlin.")]
+Timezone = Annotated[Zone | None, QueryParameter(description="A name such as Europe/Berlin.")]
+OBJECTS = {"tags": (list, "a list of texts"), "monitor_metric_config": (dict, "an object")}
 Count = Annotated[int, Field(ge=1, le=100), PLAIN, QueryParameter(description="How many times to tell.")]
 
 router = APIRouter(prefix=PREFIX, tags=["Queries"])
@@ -90,6 +93,7 @@ def list_queries(
 )
 def create_query(parts: ServiceParts, body: NewQueryBody, user: CurrentUser) -> Response:
     """Checks the whole definition, its SQL included; a bad field is 422 with a sentence."""
+    _refuse_text_of_forms(body)
     return _saved(parts, parts.editing.create(body, user.name), body, 201)
 
 
@@ -117,6 +121,7 @@ def edit_query(parts: ServiceParts, query_id: QueryId, body: QueryEditBody, user
     the answer is 409.
     """
     version = _version_in(body)
+    _refuse_text_of_forms(body)
     try:
         saved = parts.editing.edit(storable(query_id, NO_QUERY), body, user.name, version)
     except UnknownQuery:
@@ -178,8 +183,17 @@ def existing_query(parts: Parts, query_id: int) -> Query:
     return query
 
 
+def _refuse_text_of_forms(body: Mapping[str, Any]) -> None:
+    """A form can only send texts; who sends JSON says what it is."""
+    for name, (kind, words) in OBJECTS.items():
+        if body.get(name) is not None and not isinstance(body[name], kind):
+            raise HTTPException(422, [problem(["body", name], f"must be {words}", body[name])])
+
+
 def _version_in(body: Mapping[str, Any]) -> int | None:
     version = body.get("version")
+    if isinstance(version, float) and version.is_integer():
+        version = int(version)
     if version is None or (isinstance(version, int) and not isinstance(version, bool)):
         return version
     raise HTTPException(422, [problem(["body", "version"], "must be a whole number", version)])

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated
 
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from plugbay import CurrentUser, FlashMessage, flash, refuse_cross_site_get, runs
@@ -48,8 +49,10 @@ async def run_now_by_link(
 
     A browser's request is refused when it comes from another site or is a prefetch.
     """
-    ran = await _run(parts, query_id, user.name, USUAL_WAIT_S)
-    flash(request, run_message(ran))
+    if reason := await run_sync(paused_reason, parts, query_id):
+        flash(request, FlashMessage(reason, "error"))
+    else:
+        flash(request, run_message(await _run(parts, query_id, user.name, USUAL_WAIT_S)))
     return RedirectResponse(url_below_root(request, LIST), 303)
 
 
@@ -57,13 +60,18 @@ async def run_now_by_link(
     "/run-now/{query_id}",
     summary="Run a query now",
     response_model=RunAnswer,
-    responses=refusals(404),
+    responses=refusals(404, 409),
     dependencies=[Depends(runs)],
 )
 async def run_now(
     parts: ServiceParts, query_id: QueryId, user: CurrentUser, wait: Wait = USUAL_WAIT_S
 ) -> Response:
-    """Ignores the schedule; joins the current run if there is one. Past `wait` it is `running`."""
+    """Ignores the schedule; joins the current run if there is one. Past `wait` it is `running`.
+
+    409 while its data source is paused, because a session did not end there; the text says which.
+    """
+    if reason := await run_sync(paused_reason, parts, query_id):
+        raise conflict(reason)
     return json_stream(_run_pieces(await _run(parts, query_id, user.name, wait)))
 
 
@@ -95,6 +103,15 @@ def run_message(ran: Ran) -> FlashMessage:
     reason = (execution.error_message if execution else ran.query.last_error) or "no reason given"
     word = "timed out" if ran.status == "timeout" else "failed"
     return FlashMessage(f"{name} {word}: {reason}", "error")
+
+
+def paused_reason(parts: Parts, query_id: int) -> str | None:
+    """Why a query cannot be run now: its source is paused, and there is no run to join."""
+    if not parts.sessions.pauses():
+        return None
+    query = parts.definitions.get(storable(query_id, NO_QUERY))
+    pause = parts.sessions.pause_named(query.data_source) if query and not query.running else None
+    return pause.sentence if pause else None
 
 
 async def _run(parts: Parts, query_id: int, by: str, wait_s: int) -> Ran:

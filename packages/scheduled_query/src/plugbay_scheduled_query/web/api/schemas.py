@@ -1,6 +1,6 @@
 """The shapes of the API for its documentation; answers are written by hand, because that is faster."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -8,13 +8,47 @@ TIME = "2026-11-15 12:00:00"
 RESULT = '[["eu",1204],["us",987]]'
 
 Status = Literal["success", "failed", "timeout"]
+SOURCE_NAME = r"^\s*[A-Za-z0-9][A-Za-z0-9 ._-]{0,62}\s*$"  # space around it is taken away
+
+# Texts that no pattern describes: their format says what they must be, also to who generates requests.
+Line = Annotated[str, Field(json_schema_extra={"format": "line"}, description="One line, not blank.")]
+Sql = Annotated[str, Field(json_schema_extra={"format": "sql"}, description="One statement that reads.")]
+Cron = Annotated[str, Field(json_schema_extra={"format": "cron"}, description="Five fields, or @daily.")]
+Moment = Annotated[str, Field(json_schema_extra={"format": "utc-moment"})]
+LabelValue = Annotated[str, Field(json_schema_extra={"format": "line"}, max_length=1_024)]
+Zone = Annotated[str, Field(json_schema_extra={"format": "time-zone"})]
+SourceName = Annotated[
+    str, Field(json_schema_extra={"format": "data-source"}, description="The name of one.")
+]
+SourceUrl = Annotated[str, Field(json_schema_extra={"format": "source-url"})]
+Seconds = Annotated[int, Field(ge=1, le=300, description="Up to query_timeout_max, which is 300 unless set.")]
+Tag = Annotated[str, Field(json_schema_extra={"format": "tag"}, max_length=50)]
+Tags = Annotated[list[Tag], Field(max_length=20)]
+Description = Annotated[str, Field(json_schema_extra={"format": "lines"}, max_length=2_000)]
+
+
+def _without_defaults(schema: dict[str, Any]) -> None:
+    """Of an edit: what is not sent stays as it is, so nothing has a default."""
+    for field in schema["properties"].values():
+        field.pop("default", None)
 
 
 class MetricConfig(BaseModel):
     """The gauge that a query feeds."""
 
-    metric_name: str = Field(examples=["shop_orders"])
+    metric_name: str = Field(examples=["shop_orders"], json_schema_extra={"format": "metric-name"})
     labels: dict[str, str] = Field(examples=[{"region": "eu"}])
+
+
+class NewMetric(MetricConfig):
+    """The same as it may be sent: without labels there are none."""
+
+    labels: dict[str, LabelValue] | None = Field(  # type: ignore[assignment]
+        None,
+        examples=[{"region": "eu"}],
+        max_length=20,
+        json_schema_extra={"propertyNames": {"format": "label-name"}},
+    )
 
 
 class QuerySummary(BaseModel):
@@ -69,41 +103,40 @@ class NewQuery(BaseModel):
                     "name": "Orders by region",
                     "query": "SELECT region, count(*) AS n FROM orders GROUP BY region",
                     "cron_schedule": "*/5 * * * *",
-                    "data_source": "shop",
                 }
             ]
         }
     )
 
-    name: str = Field(min_length=1, max_length=200)
-    query: str = Field(min_length=1, max_length=100_000)
-    cron_schedule: str = Field(max_length=128)
-    enabled: bool = True
-    render_type: Literal["auto", "table", "counter", "metric", "raw"] = "auto"
-    monitor_metric_config: MetricConfig | None = None
-    data_source: str | None = Field(None, description="A name; null is the usual one.")
-    timezone: str | None = None
-    timeout: int | None = None
-    description: str = ""
-    tags: list[str] = []
+    name: Line = Field(min_length=1, max_length=200)
+    query: Sql = Field(min_length=1, max_length=100_000)
+    cron_schedule: Cron = Field(min_length=1, max_length=128)
+    enabled: bool | None = True
+    render_type: Literal["auto", "table", "counter", "metric", "raw"] | None = "auto"
+    monitor_metric_config: NewMetric | None = None
+    data_source: SourceName | None = Field(None, description="A name; null is the usual one.")
+    timezone: Zone | None = None
+    timeout: Seconds | None = None
+    description: Description | None = ""
+    tags: Tags | None = []
 
 
 class QueryEdit(BaseModel):
     """The fields to change; all others stay as they are."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"enabled": False, "version": 1}]})
+    model_config = ConfigDict(json_schema_extra=_without_defaults)
 
-    name: str | None = None
-    query: str | None = None
-    cron_schedule: str | None = None
-    enabled: bool | None = None
-    render_type: Literal["auto", "table", "counter", "metric", "raw"] | None = None
-    monitor_metric_config: MetricConfig | None = None
-    data_source: str | None = None
-    timezone: str | None = None
-    timeout: int | None = None
-    description: str | None = None
-    tags: list[str] | None = None
+    name: Line = Field("", min_length=1, max_length=200)
+    query: Sql = Field("", min_length=1, max_length=100_000)
+    cron_schedule: Cron = Field("", min_length=1, max_length=128)
+    enabled: bool = Field(True, examples=[False])
+    render_type: Literal["auto", "table", "counter", "metric", "raw"] = "auto"
+    monitor_metric_config: NewMetric | None = None
+    data_source: SourceName = ""
+    timezone: Zone | None = None
+    timeout: Seconds | None = None
+    description: Description | None = None
+    tags: Tags | None = None
     version: int | None = Field(None, description="The version that was edited; 409 if it is not the newest.")
 
 
@@ -189,13 +222,11 @@ class CancelAnswer(BaseModel):
 class TryRequest(BaseModel):
     """A query to run once."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"query": "SELECT 1 AS one", "data_source": "shop"}]}
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"query": "SELECT 1 AS one"}]})
 
-    query: str
-    data_source: str | None = None
-    timeout: int | None = None
+    query: Sql = Field(min_length=1, max_length=100_000)
+    data_source: SourceName | None = None
+    timeout: Seconds | None = None
 
 
 class TryAnswer(BaseModel):
@@ -236,8 +267,15 @@ class CapacityAnswer(BaseModel):
     busiest_hour_fill: float = Field(examples=[0.1004])
 
 
+class PauseAnswer(BaseModel):
+    """Since when nothing starts at a data source, and why."""
+
+    since: str = Field(examples=[TIME])
+    reason: str
+
+
 class SourceAnswer(BaseModel):
-    """A data source; the fields after `capacity` are for admins."""
+    """A data source; the fields after `paused` are for admins."""
 
     id: int = Field(examples=[1])
     name: str = Field(examples=["shop"])
@@ -246,6 +284,9 @@ class SourceAnswer(BaseModel):
     locked: bool = Field(description="Whether it comes from the setting `sources`.")
     query_count: int = Field(examples=[3])
     capacity: CapacityAnswer | None
+    paused: PauseAnswer | None = Field(
+        description="Not null while a session there does not end: nothing starts until it does."
+    )
     url: str | None = Field(None, examples=["postgresql://reader:***@db/shop"])
     accepts_unguarded: bool = False
     problem: str | None = Field(None, description="Why it cannot be used now.")
@@ -269,22 +310,22 @@ class NewSource(BaseModel):
     """A database to ask."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"name": "shop", "url": "postgresql://reader:secret@db/shop"}]}
+        json_schema_extra={"examples": [{"name": "warehouse", "url": "sqlite:////srv/warehouse.db"}]}
     )
 
-    name: str
-    url: str = Field(description="May hold env:NAME or file:PATH in place of a password.")
+    name: str = Field(pattern=SOURCE_NAME)
+    url: SourceUrl = Field(description="May hold env:NAME or file:PATH in place of a password.")
     accepts_unguarded: bool = Field(False, description="For a database that there is no proven guard for.")
 
 
 class SourceEdit(BaseModel):
     """The fields to change; a masked URL keeps the stored password."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"url": "postgresql://reader:***@db/archive"}]})
+    model_config = ConfigDict(json_schema_extra=_without_defaults)
 
-    name: str | None = None
-    url: str | None = None
-    accepts_unguarded: bool | None = None
+    name: str = Field("", pattern=SOURCE_NAME)
+    url: SourceUrl = ""
+    accepts_unguarded: bool = Field(False, examples=[False])
 
 
 class TestAnswer(BaseModel):

@@ -12,6 +12,7 @@ from plugbay_scheduled_query.core.capacity import Capacity
 from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.text import format_utc
+from plugbay_scheduled_query.repository.pauses import Pause
 from plugbay_scheduled_query.repository.sources import SourceInUse
 from plugbay_scheduled_query.web.api.json_text import json_response
 from plugbay_scheduled_query.web.api.requests import (
@@ -56,9 +57,11 @@ connections = SlowCalls("connections")
 )
 def list_sources(parts: ServiceParts, user: CurrentUser) -> Response:
     """By name, each with how full it is; where it is, with its password masked, only admins see."""
-    capacity = parts.capacities.measured()
-    views = parts.catalogue.views()
-    data = [source_json(view, capacity.get(view.stored.name), user.has_role("admin")) for view in views]
+    capacity, pauses = parts.capacities.measured(), parts.sessions.pauses()
+    data = [
+        source_json(view, capacity.get(view.stored.name), pauses.get(view.stored.id), user.has_role("admin"))
+        for view in parts.catalogue.views()
+    ]
     return json_response({"data": data})
 
 
@@ -87,11 +90,7 @@ async def add_source(parts: ServiceParts, body: NewSourceBody) -> Response:
 )
 def get_source(parts: ServiceParts, source_id: SourceId, user: CurrentUser) -> Response:
     """One data source."""
-    view = parts.catalogue.view(storable(source_id, NO_SOURCE))
-    if view is None:
-        raise HTTPException(404, NO_SOURCE)
-    capacity = parts.capacities.measured().get(view.stored.name)
-    return json_response(source_json(view, capacity, user.has_role("admin")))
+    return json_response(_source(parts, source_id, user.has_role("admin")))
 
 
 @router.patch(
@@ -166,7 +165,32 @@ async def get_schema(parts: ServiceParts, source_id: SourceId, refresh: Refresh 
     return json_response(_schema_json(schema))
 
 
-def source_json(view: SourceView, capacity: Capacity | None, is_admin: bool) -> dict[str, Any]:
+@router.post(
+    "/data-sources/{source_id}/resume",
+    summary="Resume a paused data source",
+    response_model=SourceAnswer,
+    responses=refusals(404, 409),
+    dependencies=ADMIN,
+)
+def resume_source(parts: ServiceParts, source_id: SourceId, user: CurrentUser) -> Response:
+    """Lets queries start there again though a session has not ended; 409 when it is not paused."""
+    _source(parts, source_id, is_admin=True)
+    if parts.sessions.resume(source_id, user.name) is None:
+        raise conflict("This data source is not paused.")
+    return json_response(_source(parts, source_id, is_admin=True))
+
+
+def _source(parts: Parts, source_id: int, is_admin: bool) -> dict[str, Any]:
+    view = parts.catalogue.view(storable(source_id, NO_SOURCE))
+    if view is None:
+        raise HTTPException(404, NO_SOURCE)
+    capacity = parts.capacities.measured().get(view.stored.name)
+    return source_json(view, capacity, parts.sessions.pause_of(source_id), is_admin)
+
+
+def source_json(
+    view: SourceView, capacity: Capacity | None, pause: Pause | None, is_admin: bool
+) -> dict[str, Any]:
     """A source as this visitor may see it."""
     stored = view.stored
     shown: dict[str, Any] = {
@@ -177,6 +201,7 @@ def source_json(view: SourceView, capacity: Capacity | None, is_admin: bool) -> 
         "locked": stored.is_locked,
         "query_count": view.query_count,
         "capacity": capacity.as_json() if capacity else None,
+        "paused": {"since": format_utc(pause.since), "reason": pause.reason} if pause else None,
     }
     if is_admin:
         shown |= {
@@ -192,8 +217,9 @@ def _saved(parts: Parts, saved: SavedSource | Refused, body: Mapping[str, Any], 
     if isinstance(saved, Refused):
         raise refused_body(saved, body)
     capacity = parts.capacities.measured().get(saved.view.stored.name)
+    pause = parts.sessions.pause_of(saved.view.stored.id)
     found = {"warnings": saved.warnings, "statements": saved.statements}
-    return json_response(source_json(saved.view, capacity, is_admin=True) | found, status_code)
+    return json_response(source_json(saved.view, capacity, pause, is_admin=True) | found, status_code)
 
 
 def _tested_json(tested: Tested) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from plugbay_scheduled_query.core.model import Execution, Query, Status
 from plugbay_scheduled_query.core.paging import MAX_SEARCH
 from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
 from plugbay_scheduled_query.repository.definitions import Filter, Listing, Sort, VersionConflict
+from plugbay_scheduled_query.web.api.runs import paused_reason
 from plugbay_scheduled_query.web.pages.site import (
     EDITOR,
     LIST,
@@ -68,6 +69,8 @@ def row(site: CurrentSite, query_id: str) -> Response:
 async def run(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
     """Run Now; who waits for the end of a run holds no thread."""
     query = await run_in_threadpool(site.query, query_id)
+    if reason := await run_in_threadpool(paused_reason, site.parts, query.id):
+        return await run_in_threadpool(_done, site, query_id, FlashMessage(reason, "error"))
     ran = await site.parts.service.run_now(query.id, user.name, QUICK_S)
     if ran is None:
         raise HTTPException(404, NO_QUERY)
@@ -185,6 +188,7 @@ def list_context(site: Site, view: ListView) -> dict[str, Any]:
     overview = site.parts.overview
     counts = site.parts.definitions.counts() | {"running": overview.running()}
     levels, sources, next_due = fill_levels(site), site.parts.catalogue.all(), overview.next_due()
+    pauses = list(site.parts.sessions.pauses().values())
     counters = fingerprint(counts, next_due, [f"{name} {level.fill_then:.3f}" for name, level in levels])
     return {
         "view": view,
@@ -198,7 +202,8 @@ def list_context(site: Site, view: ListView) -> dict[str, Any]:
         "under_way": overview.under_way([query.id for query in queries if query.running]),
         "timeout": site.parts.settings().query_timeout,
         "counters_fingerprint": counters,
-        "seen": list_fingerprint(queries, site.parts.clock.now(), total, counters),
+        "seen": list_fingerprint(queries, site.parts.clock.now(), total, counters, pauses),
+        "pauses": pauses,
     }
 
 

@@ -51,7 +51,7 @@ def show(site: CurrentSite, query_id: str) -> Response:
 def live(site: CurrentSite, query_id: str) -> Response:
     """The head and the latest result; charts and history with them once something ran."""
     query = site.query(query_id)
-    if site.has_seen(query_fingerprint(query, site.parts.clock.now())):
+    if site.has_seen(seen(site, query)):
         return Response(status_code=UNCHANGED)
     context = live_context(site, query) | history_context(site, query)
     return site.page("query_live", {**context, "is_refresh": True})
@@ -134,8 +134,15 @@ def live_context(site: Site, query: Query) -> dict[str, Any]:
         "durations": duration_chart(points),
         "calendar": calendar(days, today),
         "metric_text": gauge_text(metric, query.query, query.metric_value) if metric else "",
-        "seen": query_fingerprint(query, parts.clock.now()),
+        "pause": parts.sessions.pause_named(query.data_source),
+        "seen": seen(site, query),
     }
+
+
+def seen(site: Site, query: Query) -> str:
+    """Changes when anything that the page shows of its query does."""
+    pause = site.parts.sessions.pause_named(query.data_source)
+    return fingerprint(query_fingerprint(query, site.parts.clock.now()), pause)
 
 
 def about_context(site: Site, query: Query) -> dict[str, Any]:
@@ -158,6 +165,8 @@ def history_context(site: Site, query: Query) -> dict[str, Any]:
         found, total = site.parts.histories.page(query.id, view.wanted, view.page, HISTORY_LIMIT, whole=False)
     return {
         "view": view,
+        "is_cut": site.parts.histories.cut_at(query.id) is not None,
+        "quota": site.parts.settings().history_bytes,
         "history_fingerprint": fingerprint(total, [execution.id for execution in found]),
         "is_current": view.is_current(site.parts.clock.now()),
         "sides": sides(found),

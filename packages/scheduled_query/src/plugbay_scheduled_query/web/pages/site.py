@@ -64,6 +64,7 @@ class Site:
             "query_fingerprint": query_fingerprint,
             "dialects": DIALECTS,
             "editor_name": editor_name,
+            "disk_problem": self.parts.disk.problem(),
             **context,
         }
         template = f"scheduled_query/{name}.html.j2"

@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response
-from plugbay import FlashMessage
+from plugbay import CurrentUser, FlashMessage
 from plugbay.web import Typed, row_id
 
 from plugbay_scheduled_query.catalogue import SourceView
@@ -25,6 +25,7 @@ router = APIRouter(prefix=PREFIX, include_in_schema=False, dependencies=ADMIN)
 def sources(site: CurrentSite) -> Response:
     """All of them, with how full they are."""
     context = {"views": site.parts.catalogue.views(), "levels": site.parts.capacities.by_source()}
+    context["pauses"] = site.parts.sessions.pauses()
     return site.page("sources", {**context, "pace": site.parts.capacities.pace(), "topic": "sources"})
 
 
@@ -80,6 +81,15 @@ def test(site: CurrentSite, source_id: str) -> Response:
     """Connects, and tells what came of it."""
     stored = found(site, source_id).stored
     return site.to(SOURCES, *test_messages(stored.name, site.parts.source_editing.test(stored.id)))
+
+
+@router.post("/sources/{source_id}/resume")
+def resume(site: CurrentSite, source_id: str, user: CurrentUser) -> Response:
+    """Lets queries start again at a source that is paused."""
+    stored = found(site, source_id).stored
+    is_resumed = site.parts.sessions.resume(stored.id, user.name)
+    what = "goes on: what is due there starts now" if is_resumed else "was not paused any more"
+    return site.to(SOURCES, FlashMessage(f"“{stored.name}” {what}."))
 
 
 @router.get("/sources/{source_id}/schema")

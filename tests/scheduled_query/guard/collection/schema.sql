@@ -1,0 +1,15 @@
+CREATE TABLE customers (id INTEGER PRIMARY KEY, name VARCHAR(100), email VARCHAR(100), country VARCHAR(2), city VARCHAR(50), plan VARCHAR(10), created_at TIMESTAMP NULL, updated_at TIMESTAMP NULL, deleted_at TIMESTAMP NULL);
+CREATE TABLE products (id INTEGER PRIMARY KEY, sku VARCHAR(20), name VARCHAR(100), category VARCHAR(50), price DECIMAL(10, 2), stock INTEGER);
+CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER, status VARCHAR(20), total DECIMAL(10, 2), currency VARCHAR(3), created_at TIMESTAMP NULL, shipped_at TIMESTAMP NULL);
+CREATE INDEX orders_by_status ON orders (status);
+CREATE TABLE order_items (order_id INTEGER, product_id INTEGER, quantity INTEGER, unit_price DECIMAL(10, 2));
+CREATE TABLE employees (id INTEGER PRIMARY KEY, name VARCHAR(100), manager_id INTEGER, salary DECIMAL(10, 2), department VARCHAR(50));
+CREATE TABLE events (id INTEGER PRIMARY KEY, kind VARCHAR(20), user_id INTEGER, taken_at TIMESTAMP NULL, payload {json});
+CREATE TABLE samples (host VARCHAR(20), metric VARCHAR(20), taken_at TIMESTAMP NULL, value DOUBLE PRECISION);
+INSERT INTO customers VALUES (1, 'Ada', 'ada@example.com', 'AT', 'Wien', 'pro', '2026-01-02 03:04:05', '2026-01-02 03:04:05', NULL), (2, 'Bob', NULL, 'DE', 'Berlin', 'free', '2026-02-03 04:05:06', NULL, NULL), (3, 'Zoë', 'zoe@example.org', 'AT', 'Linz', 'pro', '2026-03-04 05:06:07', NULL, '2026-10-01 00:00:00'), (4, 'Eve', 'eve@example.com', 'US', 'Boston', 'free', '2026-04-05 06:07:08', NULL, NULL);
+INSERT INTO products VALUES (1, 'K-1', 'Keyboard', 'input', 49.90, 120), (2, 'M-1', 'Mouse', 'input', 19.90, 5), (3, 'S-1', 'Screen', 'output', 199.00, 40);
+INSERT INTO orders VALUES (1, 1, 'paid', 69.80, 'EUR', '2026-11-01 10:00:00', '2026-11-02 12:30:00'), (2, 1, 'open', 19.90, 'EUR', '2026-11-10 11:00:00', NULL), (3, 2, 'paid', 199.00, 'EUR', '2026-11-12 12:00:00', NULL), (4, 4, 'cancelled', 49.90, 'USD', '2026-11-14 13:00:00', NULL);
+INSERT INTO order_items VALUES (1, 1, 1, 49.90), (1, 2, 1, 19.90), (2, 2, 1, 19.90), (3, 3, 1, 199.00), (4, 1, 1, 49.90);
+INSERT INTO employees VALUES (1, 'Grace', NULL, 9000, 'board'), (2, 'Alan', 1, 7000, 'research'), (3, 'Edsger', 2, 6000, 'research'), (4, 'Barbara', 1, 7500, 'sales');
+INSERT INTO events VALUES (1, 'view', 1, '2026-11-14 10:00:00', '{"page": "/", "tags": ["new", "web"], "user": {"name": "ada"}}'), (2, 'cart', 1, '2026-11-14 10:01:00', '{"page": "/cart", "tags": ["web"]}'), (3, 'error', 2, '2026-11-14 11:00:00', '{"page": "/cart", "tags": []}');
+INSERT INTO samples VALUES ('web-1', 'cpu', '2026-11-14 10:00:00', 0.5), ('web-1', 'cpu', '2026-11-14 10:05:00', 0.7), ('web-2', 'cpu', '2026-11-14 10:00:00', 0.2), ('web-2', 'memory', '2026-11-14 10:05:00', 0.9);
