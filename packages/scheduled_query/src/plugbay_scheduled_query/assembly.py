@@ -28,10 +28,10 @@ from plugbay_scheduled_query.runs.service import JOB, TASK, Service
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.web.dependencies import Parts
+from plugbay_scheduled_query.web.doors import RUNNERS_FOR_PEOPLE, Doors
 
 NOTIFY = "notify"
 BEHIND = -10  # the priority of messages: after every run
-EXTRA_RUNNERS = 4  # beyond max_parallel: what people start by hand does not wait for the schedule
 PURGE_STEPS = 20  # of what deleted queries left behind and of surplus history, per minute
 
 
@@ -99,7 +99,7 @@ class Assembly:
 
 
 def _runners(settings: Settings) -> int:
-    return settings.max_parallel + EXTRA_RUNNERS
+    return settings.max_parallel + RUNNERS_FOR_PEOPLE
 
 
 def slots_of(engine: Any, settings: Settings) -> Slots:
@@ -134,7 +134,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         settings=settings,
         tell=tell,
     )
-    definitions = Definitions(store, clock)
+    definitions, overview = Definitions(store, clock), Overview(store)
     capacities = Capacities(definitions, catalogue, settings, clock)
     editing = QueryEditing(definitions, catalogue, settings, host.events, capacities, service.cancel)
     parts = Parts(
@@ -144,7 +144,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         describe_cron=host.get_module("ui_tools").describe_cron,  # type: ignore[union-attr]
         definitions=definitions,
         histories=Histories(store),
-        overview=Overview(store),
+        overview=overview,
         activity=Activity(store, clock),
         capacities=capacities,
         sources=sources,
@@ -155,6 +155,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         gauges=gauges,
         editing=editing,
         trying=Trying(editing, executing),
+        doors=Doors(lambda: engine.workers, overview.under_way),
     )
     return Assembly(
         parts=parts,
