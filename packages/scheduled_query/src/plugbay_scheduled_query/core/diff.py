@@ -12,7 +12,8 @@ from plugbay_scheduled_query.core.results import iter_rows, rows_with_source
 
 MAX_ROWS = 10_000  # compared on each side
 MAX_TEXT = 10_000_000  # characters compared on each side: a whole result, unless settings allow longer ones
-MAX_LISTED = 100  # of each kind; all are counted
+MAX_LISTED = 100  # rows of each kind; all are counted
+MAX_CELLS = 20  # listed of a changed row: nobody reads a thousand
 KEY_CANDIDATES = 5  # columns tried, from the left, for one that names its rows
 
 _KEY_KINDS: tuple[set[type], ...] = ({str}, {int, str})
@@ -41,6 +42,8 @@ class RowChange:
 
     key: Any
     cells: tuple[CellChange, ...]
+    more: int = 0
+    """How many cells changed beside those that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +210,7 @@ def _compare_by_key(
     added = [number for key, number in new.items() if key not in old]
     removed = [number for key, number in old.items() if key not in new]
     listed = [
-        RowChange(key, tuple(_changes(before, old[key], after, new[key], shared)))
+        _row_change(key, list(_changes(before, old[key], after, new[key], shared)))
         for key in changed[:MAX_LISTED]
     ]
     return RowsDiff(
@@ -223,6 +226,10 @@ def _compare_by_key(
 
 def _by_key(keys: Sequence[Any]) -> dict[Any, int]:
     return {key: number for number, key in enumerate(keys)}
+
+
+def _row_change(key: Any, cells: Sequence[CellChange]) -> RowChange:
+    return RowChange(key, tuple(cells[:MAX_CELLS]), len(cells[MAX_CELLS:]))
 
 
 def _differ(before: _Side, old: int, after: _Side, new: int, shared: Sequence[Column]) -> bool:
