@@ -194,36 +194,53 @@ def serving(folder: Path, store: str) -> Iterator[Server]:
         server.stop()
 
 
+def measure_history(bench: Bench, query_id: int) -> None:
+    history = get(f"/api/execution-history/{query_id}")
+    bench.measure("history, page of 50, alone", 500, 1, history)
+    bench.measure("history, page of 50, 8 clients", 2_000, 8, history)
+
+
+def measure_runs(bench: Bench) -> None:
+    made = [bench.post("/api/scheduled-queries", definition(-n)) for n in range(16)]
+    query_ids = [query["id"] for query in made]
+
+    def run(connection: Connection, number: int) -> None:
+        status, answer = connection.ask("POST", f"/api/run-now/{query_ids[number % 16]}")
+        assert (status, json.loads(answer)["status"]) == (200, "success"), answer
+
+    bench.measure("Run Now, 16 clients", 1_600, 16, run)
+
+
+def measure_scrapes(bench: Bench) -> None:
+    bench.measure("scrape without a gauge", 500, 1, get("/metrics"))
+    publish(bench)
+    bench.measure(f"scrape of {GAUGES:,} gauges", 500, 1, get("/metrics"))
+
+
+PARTS: dict[str, Callable[[Bench, int], None]] = {
+    "page": lambda bench, _: measure_page(bench),
+    "history": measure_history,
+    "run": lambda bench, _: measure_runs(bench),
+    "saving": lambda bench, _: measure_saving(bench),
+    "scrape": lambda bench, _: measure_scrapes(bench),
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--store", default="", help="A PostgreSQL URL; SQLite unless given.")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--without", default="", help="Parts to leave out: publish,import")
+    parser.add_argument("--only", nargs="*", default=[*PARTS, "import"], choices=[*PARTS, "import"])
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with serving(folder, options.store) as server:
             bench = Bench(server, folder, options.rounds)
             query_id = fill(bench)
-            runners = [
-                int(str(bench.post("/api/scheduled-queries", definition(-n))["id"])) for n in range(16)
-            ]
-            measure_page(bench)
-            history = get(f"/api/execution-history/{query_id}")
-            bench.measure("history, page of 50, alone", 500, 1, history)
-            bench.measure("history, page of 50, 8 clients", 2_000, 8, history)
-
-            def run(connection: Connection, number: int) -> None:
-                status, answer = connection.ask("POST", f"/api/run-now/{runners[number % 16]}")
-                assert (status, json.loads(answer)["status"]) == (200, "success"), answer
-
-            bench.measure("Run Now, 16 clients", 1_600, 16, run)
-            measure_saving(bench)
-            bench.measure("scrape without a gauge", 500, 1, get("/metrics"))
-            if "publish" not in options.without:
-                publish(bench)
-                bench.measure(f"scrape of {GAUGES:,} gauges", 500, 1, get("/metrics"))
-        if "import" not in options.without:
+            for part, measure in PARTS.items():
+                if part in options.only:
+                    measure(bench, query_id)
+        if "import" in options.only:
             measure_import(folder, options.store)
 
 

@@ -3,12 +3,14 @@
 import re
 import threading
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from plugbay.logs import get_logger
 from plugbay.web import from_host
+from plugbay.web.routers import QuickRouter
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -16,7 +18,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _OTHER_LINE_ENDS = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 log = get_logger(__name__)
-router = APIRouter(tags=["Metrics"])
+router = QuickRouter(tags=["Metrics"])
 
 
 class MetricsRegistry:
@@ -51,6 +53,7 @@ class MetricsRegistry:
         return part if not part or part.endswith("\n") else part + "\n"
 
 
+@lru_cache(maxsize=4096)  # they are the same at each scrape
 def metric_header(name: str, help_text: str, kind: str = "gauge") -> str:
     """The two lines that stand before the samples of a metric: what it means, and of which kind it is."""
     text = _OTHER_LINE_ENDS.sub("\n", help_text).replace("\\", r"\\").replace("\n", r"\n")

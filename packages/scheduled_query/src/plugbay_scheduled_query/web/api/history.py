@@ -11,7 +11,7 @@ from plugbay import CurrentUser
 from plugbay_scheduled_query.core.model import Execution
 from plugbay_scheduled_query.core.paging import BadParameter, paginate, period
 from plugbay_scheduled_query.core.text import format_utc
-from plugbay_scheduled_query.repository.history import HistoryFilter, HistoryRow, HistoryRows
+from plugbay_scheduled_query.repository.history import HistoryFilter, HistoryRow, HistoryRows, StoredTime
 from plugbay_scheduled_query.web.api.json_text import NO_ROWS, PIECE, execution_pieces, json_stream, to_json
 from plugbay_scheduled_query.web.api.requests import (
     FIRST_PAGE,
@@ -31,6 +31,7 @@ from plugbay_scheduled_query.web.api.results import CSV, csv_download, json_down
 from plugbay_scheduled_query.web.api.schemas import ExecutionDetails, HistoryPage, ResultAnswer
 from plugbay_scheduled_query.web.dependencies import Parts, ServiceParts
 
+SECONDS = len("YYYY-MM-DD HH:MM:SS")
 _DATE = "YYYY-MM-DD (the whole day) or YYYY-MM-DD HH:MM:SS, in UTC."
 
 StatusFilter = Annotated[Literal["all", "success", "failed", "timeout"], Query()]
@@ -158,7 +159,7 @@ def _execution_pieces(execution: Execution, info: dict[str, Any]) -> Iterator[st
 
 def _before(row: HistoryRow) -> str:
     """What stands before the result of a history item."""
-    executed_at = format_utc(row.executed_at)
+    executed_at = _time(row.executed_at)
     return f'{{"id":{row.id},"executed_at":"{executed_at}","duration_ms":{row.duration_ms},"result":'
 
 
@@ -167,10 +168,14 @@ def _after(row: HistoryRow) -> str:
         f',"result_key":{row.result_key or "[]"},"status":"{row.status}"'
         f',"error_message":{_or_null(row.error_message)}'
         f',"monitor_metrics_snapshot":{row.snapshot or "null"}'
-        f',"due_at":{_or_null(format_utc(row.due_at))}'
+        f',"due_at":{_or_null(_time(row.due_at) if row.due_at else None)}'
         f',"missed":{row.missed},"attempt":{row.attempt},"trigger":"{row.trigger}"'
         f',"triggered_by":{_or_null(row.triggered_by)},"truncated":{"true" if row.truncated else "false"}}}'
     )
+
+
+def _time(stored: StoredTime) -> str:
+    return stored[:SECONDS] if isinstance(stored, str) else format_utc(stored)
 
 
 def _or_null(text: str | None) -> str:
