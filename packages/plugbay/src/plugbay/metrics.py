@@ -46,7 +46,9 @@ class MetricsRegistry:
 
     def _text_of(self, owner: str, text: Callable[[], str]) -> str:
         try:
-            part = text().encode(errors="replace").decode()
+            part = text()
+            if not isinstance(part, str):
+                raise TypeError(f"the text of {owner} is a {type(part).__name__}")
         except (Exception, SystemExit):
             log.exception("metrics_failed", owner=owner)
             return ""
@@ -79,4 +81,5 @@ def _escaped_label(text: str) -> str:
     responses={401: {"description": "No login, or a token that has ended."}},
 )
 def metrics(registry: Annotated[MetricsRegistry, from_host("metrics")]) -> Response:
-    return Response(registry.exposition(), headers={"content-type": CONTENT_TYPE})
+    # half characters become question marks; all of it is encoded once, for a text may be long
+    return Response(registry.exposition().encode(errors="replace"), headers={"content-type": CONTENT_TYPE})

@@ -58,8 +58,8 @@ class Import:
     def run(self, given: Sequence[Mapping[str, Any]], by: str, is_trial: bool = False) -> list[Step]:
         """Checks all of them first; if one is refused, or this is only a trial, nothing is stored.
 
-        New ones are stored together. If the store does not take them so (two of them would feed one series, or
-        somebody was quicker), each is stored alone, and the one that is to blame is refused.
+        New ones are stored together. If the store does not take them so (two of them would feed one series,
+        or somebody was quicker), each is stored alone, and the one that is to blame is refused.
         """
         plans = list(self._plans(given))
         steps = [_foreseen(plan) for plan in plans]
