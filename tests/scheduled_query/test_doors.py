@@ -3,14 +3,22 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Collection, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi import HTTPException
 from own_thread import in_own_thread
+from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.web.doors import (
     CLEARANCE,
+    DIFFS,
+    DOWNLOADS,
+    LOOKS,
+    OVERVIEWS,
+    RUNNERS_FOR_PEOPLE,
     RUNS_BY_HAND,
+    TRIES,
     Door,
     Room,
     RunsByHand,
@@ -239,3 +247,16 @@ def test_the_workers_of_the_moment_count():
         assert "room for 3" in (await refused(door.enter("ada", 9))).detail
 
     on_a_loop(scene)
+
+
+@pytest.mark.parametrize("room", [TRIES, LOOKS, RUNS_BY_HAND, DOWNLOADS, DIFFS, OVERVIEWS])
+def test_the_documents_say_how_many_there_may_be(room: Room):
+    text = (Path(__file__).parents[2] / "docs/operations.md").read_text()
+    told = f"| {room.at_once} | {room.of_one} |"
+    assert any(line.startswith(f"| {room.what}") and told in line for line in text.splitlines()), room
+    assert room.of_one < room.at_once
+
+
+def test_the_documents_say_how_many_runners_there_may_be():
+    text = (Path(__file__).parents[2] / "docs/operations.md").read_text()
+    assert f"up to {Settings().max_parallel + RUNNERS_FOR_PEOPLE} by default" in text
