@@ -16,7 +16,8 @@ from fastapi import HTTPException
 from fastapi.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-PATIENCE_S = 0.5  # one who comes a moment too early is let in; whoever comes to a full house knows at once
+PATIENCE_S = 0.5  # so long without anybody leaving, and who waits is told; while the line moves, one waits on
+LONGEST_S = 10.0  # for a place, however the line moves
 RETRY_S = 5  # told in `Retry-After`: most of what is behind a door has ended by then
 CLEARANCE = 8  # as many may stand before a door for each place behind it; whoever else comes is told at once
 
@@ -74,6 +75,8 @@ class Door:
         self.at_once = room.at_once
         self._threads = CapacityLimiter(room.at_once)
         self._inside: Counter[str] = Counter()
+        self._left_at: dict[str, float] = {}
+        """When each of those inside last gave a place back."""
         self._line: deque[_Waiting] = deque()
 
     async def run(self, who: str, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -124,6 +127,8 @@ class Door:
     def left(self, who: str) -> None:
         """Somebody leaves: the first in line for whom there is room now comes in."""
         self._inside -= Counter([who])
+        self._left_at = {name: at for name, at in self._left_at.items() if self._inside[name]}
+        self._left_at[who] = asyncio.get_running_loop().time()
         for waiting in self._line:
             if self._has_room(waiting.who):
                 self._line.remove(waiting)
@@ -137,12 +142,30 @@ class Door:
         waiting = _Waiting(who)
         self._line.append(waiting)
         try:
-            await asyncio.wait_for(waiting.called.wait(), self._room.patience_s)
+            await self._called(waiting)
         except BaseException as error:
             self._give_up(waiting)
             if isinstance(error, TimeoutError):
                 raise self._refusal(who) from None
             raise
+
+    async def _called(self, waiting: _Waiting) -> None:
+        """Waits while the line moves; raises TimeoutError once it stands still."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + LONGEST_S
+        while not waiting.called.is_set():
+            began = loop.time()
+            try:
+                await asyncio.wait_for(waiting.called.wait(), self._room.patience_s)
+            except TimeoutError:
+                if loop.time() >= end or not self._has_moved(waiting.who, began):
+                    raise
+
+    def _has_moved(self, who: str, since: float) -> bool:
+        """Whether a place was given back that this person could have had."""
+        is_at_limit = self._inside[who] >= self._room.of_one
+        moments = [self._left_at.get(who, 0.0)] if is_at_limit else self._left_at.values()
+        return max(moments, default=0.0) >= since
 
     def _give_up(self, waiting: _Waiting) -> None:
         if waiting.called.is_set():  # let in at the very moment that patience ended
