@@ -14,6 +14,7 @@ from plugbay_scheduled_query.web.doors import (
     CLEARANCE,
     DIFFS,
     DOWNLOADS,
+    LONGEST_S,
     LOOKS,
     OVERVIEWS,
     RUNNERS_FOR_PEOPLE,
@@ -95,41 +96,35 @@ def test_who_comes_a_moment_too_early_is_let_in_and_the_first_in_line_comes_firs
     assert on_a_loop(scene) == ["cleo", "ada", "dan"]
 
 
-def test_while_the_line_moves_one_waits_on_and_when_it_stands_still_one_is_told():
-    moving = Room(1, 1, "visits", patience_s=0.05)
+async def others_leave(door: Door, until: Callable[[], bool]) -> None:
+    """Places of somebody else become free, again and again."""
+    while not until():
+        door.left("somebody")
+        await asyncio.sleep(0)
 
+
+def test_while_the_line_moves_one_waits_on_and_when_it_stands_still_one_is_told():
     async def scene() -> None:
-        door = Door(moving)
-        place = await door.enter("ada")
-        line = [asyncio.create_task(door.enter("ada")) for _ in range(20)]
-        came = 0
-        for waiting in line[:-1]:
-            await asyncio.sleep(moving.patience_s / 2)
-            place.leave()
-            place = await waiting
-            came += 1
-        assert came == 19  # which took longer than anybody's patience
-        await refused(line[-1])
+        loop, door = asyncio.get_running_loop(), Door(Room(1, 1, "visits", patience_s=0.01))
+        await door.enter("bob")
+        waiting, end = asyncio.create_task(door.enter("ada")), loop.time() + 0.2
+        await others_leave(door, lambda: loop.time() > end)
+        assert not waiting.done()
+        await refused(waiting)
 
     on_a_loop(scene)
 
 
 def test_that_others_leave_is_no_hope_for_who_has_their_share():
     async def scene() -> None:
-        door = Door(Room(3, 1, "visits", patience_s=0.2))
+        loop, door = asyncio.get_running_loop(), Door(Room(3, 1, "visits", patience_s=0.01))
         await door.enter("ada")
-        waiting = asyncio.create_task(door.enter("ada"))
-        others = asyncio.create_task(_coming_and_going(door))
+        waiting, end = asyncio.create_task(door.enter("ada")), loop.time() + LONGEST_S / 2
+        await others_leave(door, lambda: waiting.done() or loop.time() > end)
+        assert waiting.done()
         await refused(waiting)
-        others.cancel()
 
     on_a_loop(scene)
-
-
-async def _coming_and_going(door: Door) -> None:
-    while True:
-        (await door.enter("bob")).leave()
-        await asyncio.sleep(0.01)
 
 
 def test_before_the_door_is_not_room_for_all_the_world():
