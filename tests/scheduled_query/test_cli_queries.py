@@ -110,6 +110,27 @@ def test_importing_twice_changes_nothing(shop, look):
     assert look(lambda sources, definitions: list(definitions.all())) == before
 
 
+def test_many_are_stored_in_one_transaction_and_each_as_if_it_were_alone(shop, look):
+    many = [ORDERS | {"name": f"Orders {n}", "cron_schedule": f"{n % 60} * * * *"} for n in range(1_200)]
+    assert "1200 created" in run("import", "-", given=many).stderr
+    found = look(lambda _, definitions: list(definitions.all()))
+    assert [query.name for query in found] == [item["name"] for item in many]
+    assert len({query.created_at for query in found}) == 1
+    assert all(query.next_run_at and query.version == 1 and query.created_by for query in found)
+    assert "1200 unchanged" in run("import", "-", given=many).stderr
+
+
+def test_of_two_new_ones_that_would_feed_one_series_the_second_is_refused(shop, look):
+    other = SALES | {"name": "Other sales"}
+    done = run("import", "-", given=[ORDERS, SALES, other])
+    assert "2 created, 1 refused" in done.stderr
+    assert "Other sales: monitor_metric_config" in done.stderr
+    assert {query.name for query in look(lambda _, definitions: list(definitions.all()))} == {
+        "Orders",
+        "Sales",
+    }
+
+
 def test_a_query_is_known_by_its_name_and_changed(shop, look):
     import_([ORDERS])
     found = import_([{**ORDERS, "cron_schedule": "@hourly", "tags": ["new"]}])

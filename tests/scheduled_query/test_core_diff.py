@@ -2,9 +2,11 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plugbay_scheduled_query.core.diff import (
+    MAX_CELLS,
     MAX_LISTED,
     MAX_ROWS,
     CellChange,
@@ -117,6 +119,32 @@ def test_what_is_beyond_the_limit_is_not_compared_and_that_is_said() -> None:
     rows: Rows = [[n] for n in range(MAX_ROWS + 1)]
     assert diff(["id"], rows[:-1], rows).is_partial
     assert not diff(["id"], rows[:-1], rows[:-1]).is_partial
+
+
+def test_a_row_with_many_changes_lists_some_and_counts_the_rest() -> None:
+    width = MAX_CELLS + 5
+    names = [f"c{n}" for n in range(width)]
+    (change,) = diff(names, [[0] * width], [[1] * width]).rows.changed
+    assert ([cell.column for cell in change.cells], change.more) == (names[:MAX_CELLS], 5)
+
+
+def test_a_text_that_is_too_long_is_compared_as_far_as_both_sides_were_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("plugbay_scheduled_query.core.diff.MAX_TEXT", 50)
+    long, short = [[n, "x" * 20] for n in range(5)], [[n, "x"] for n in range(5)]
+    found = diff(["id", "v"], short, long)
+    assert (found.is_partial, found.compared) == (True, 1)
+    assert (found.rows.changed_count, found.rows.added_count, found.rows.removed_count) == (1, 0, 0)
+
+
+def test_rows_without_a_name_are_compared_by_value_however_they_are_written() -> None:
+    before = [[1, "a"], [1, "a"], [100, None], [2.50, "b"]]
+    after = [[1.0, "a"], [1e2, None], [2.5, "b"], [-1, "a"], [1, "a"]]
+    found = diff(["n", "t"], before, after).rows
+    assert (found.key_column, found.added, found.removed) == (None, ([-1, "a"],), ())
+    assert not diff(["n", "t"], [[-1, 0], [-1, 0]], [[-2, 0], [-2, 0]]).is_empty
+    assert not diff(["a", "b"], [["x,1:y", "z"]] * 2, [["x", "y,z"]] * 2).is_empty
 
 
 KEYED = st.dictionaries(st.text("abcdef", min_size=1, max_size=2), st.integers(0, 3), min_size=2, max_size=15)

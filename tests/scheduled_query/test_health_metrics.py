@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from plugbay import EventBus
 from plugbay_scheduled_query.assembly import slots_of
-from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
+from plugbay_scheduled_query.metrics.health import LANES_FRESH_S, HealthMetrics, Slots
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.runs.disk import DiskRoom
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
@@ -25,7 +25,7 @@ class Health:
         self.reports = Reports(EventBus())
         notifications = Notifications(lambda: self.settings, lambda: None)
         self.slots = Slots(busy=0, most=8)
-        self._metrics = HealthMetrics(
+        self.made = lambda: HealthMetrics(
             store,
             clock,
             lambda: self.settings,
@@ -36,8 +36,9 @@ class Health:
         )
 
     def __getitem__(self, name: str) -> float:
+        """As a process shows it that has not looked before."""
         beginning = f"plugbay_scheduled_query_{name} "
-        (line,) = [line for line in self._metrics.text().splitlines() if line.startswith(beginning)]
+        (line,) = [line for line in self.made().text().splitlines() if line.startswith(beginning)]
         return float(line.removeprefix(beginning))
 
 
@@ -140,6 +141,15 @@ def test_a_lane_is_busy_while_a_run_has_it_and_while_it_rests(
     assert health['lane_busy{source="shop"}'] == 1
     clock.advance(A_WHILE_S)
     assert health['lane_busy{source="shop"}'] == 0
+
+
+def test_whoever_scrapes_again_at_once_sees_the_lanes_as_they_were(health, add_query, make_due, clock):
+    metrics, line = health.made(), 'plugbay_scheduled_query_backlog{source="shop"} 1.0'
+    assert line not in metrics.text()
+    make_due(add_query())
+    assert line not in metrics.text()
+    clock.advance(LANES_FRESH_S)
+    assert line in metrics.text()
 
 
 def test_the_slots_of_a_process_are_shown_beside_its_lanes(health):

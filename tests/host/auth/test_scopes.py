@@ -172,10 +172,10 @@ def test_tokens_from_before_may_do_what_they_could(store: Store, tmp_path: Any) 
         connection.execute(sa.text("UPDATE alembic_version_plugbay SET version_num = '0001'"))
     url = store.engine.url.render_as_string(hide_password=False) if store.dialect == "postgresql" else ""
     again = open_store(url, tmp_path / "data")
-    user = LocalAuthManager(again, FakeClock()).tokens.find(token)
+    found = LocalAuthManager(again, FakeClock()).tokens.find(token)
     again.close()
-    assert user
-    assert (user.role, user.scope) == ("editor", "all")
+    assert found
+    assert (found.user.role, found.user.scope) == ("editor", "all")
 
 
 def test_the_command_line_takes_scope_and_days(host: Plugbay, tmp_path: Path) -> None:

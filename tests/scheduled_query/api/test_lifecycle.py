@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from plugbay_scheduled_query.tables import queries, runs
+from plugbay_scheduled_query.web.doors import RUNNERS_FOR_PEOPLE
 from service_world import FOREVER, until
 
 NAME = "scheduled_query"
@@ -87,7 +88,7 @@ def test_other_settings_count_at_once(service):
     query = service.create(cron_schedule="0 20 * * *")["id"]
     assert service.parts.definitions.get(query).next_run_at.hour == 20
     with service.settings(max_parallel=20, timezone="Europe/Berlin"):
-        assert service.parts.executor._pool._most == 24
+        assert service.parts.executor._pool._most == 20 + RUNNERS_FOR_PEOPLE
         assert service.parts.definitions.get(query).next_run_at.hour == 19
     assert service.parts.definitions.get(query).next_run_at.hour == 20
 

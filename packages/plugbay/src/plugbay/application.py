@@ -5,7 +5,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.exception_handlers import http_exception_handler
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
@@ -21,13 +21,14 @@ from plugbay.settings import HostConfig, load_config
 from plugbay.web import from_host, host_of
 from plugbay.web.pages import Templates
 from plugbay.web.requests import is_machine_path, login_url_back, root_path
+from plugbay.web.routers import QuickRouter
 
 GZIP_FROM = 1024  # bytes: below that the header costs more than the compression saves
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 GZIP_LEVEL = 5  # nearly as small as 9 at a third of the time
 
 log = get_logger(__name__)
-documentation = APIRouter(include_in_schema=False)  # for those who are logged in
+documentation = QuickRouter(include_in_schema=False)  # for those who are logged in
 
 
 def create_app(

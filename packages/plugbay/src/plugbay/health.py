@@ -4,14 +4,14 @@ import threading
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
 from plugbay.logs import get_logger
 from plugbay.web import from_host
+from plugbay.web.routers import QuickRouter
 
 log = get_logger(__name__)
-router = APIRouter(tags=["Health"])
+router = QuickRouter(tags=["Health"])
 
 Check = Callable[[], str | None]
 

@@ -120,7 +120,7 @@ class MenuManager:
             return []
         shown = [entry for entry in self.all_entries() if self._is_shown(entry, visitor)]
         here = max((entry.url for entry in shown if entry.leads_to(path)), key=len, default=None)
-        marked = [replace(entry, active=entry.url == here) for entry in shown]
+        marked = [replace(entry, active=True) if entry.url == here else entry for entry in shown]
         return [MenuSection(t, LABELS[t], [e for e in marked if e.menu_type == t]) for t in TYPES]
 
     def override(self, overrides: Overrides) -> None:

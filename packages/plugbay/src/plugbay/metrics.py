@@ -3,12 +3,14 @@
 import re
 import threading
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from plugbay.logs import get_logger
 from plugbay.web import from_host
+from plugbay.web.routers import QuickRouter
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -16,7 +18,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _OTHER_LINE_ENDS = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 log = get_logger(__name__)
-router = APIRouter(tags=["Metrics"])
+router = QuickRouter(tags=["Metrics"])
 
 
 class MetricsRegistry:
@@ -44,13 +46,16 @@ class MetricsRegistry:
 
     def _text_of(self, owner: str, text: Callable[[], str]) -> str:
         try:
-            part = text().encode(errors="replace").decode()
+            part = text()
+            if not isinstance(part, str):
+                raise TypeError(f"the text of {owner} is a {type(part).__name__}")
         except (Exception, SystemExit):
             log.exception("metrics_failed", owner=owner)
             return ""
         return part if not part or part.endswith("\n") else part + "\n"
 
 
+@lru_cache(maxsize=4096)  # they are the same at each scrape
 def metric_header(name: str, help_text: str, kind: str = "gauge") -> str:
     """The two lines that stand before the samples of a metric: what it means, and of which kind it is."""
     text = _OTHER_LINE_ENDS.sub("\n", help_text).replace("\\", r"\\").replace("\n", r"\n")
@@ -76,4 +81,5 @@ def _escaped_label(text: str) -> str:
     responses={401: {"description": "No login, or a token that has ended."}},
 )
 def metrics(registry: Annotated[MetricsRegistry, from_host("metrics")]) -> Response:
-    return Response(registry.exposition(), headers={"content-type": CONTENT_TYPE})
+    # half characters become question marks; all of it is encoded once, for a text may be long
+    return Response(registry.exposition().encode(errors="replace"), headers={"content-type": CONTENT_TYPE})

@@ -30,10 +30,11 @@ from plugbay_scheduled_query.runs.stuck import StuckSessions
 from plugbay_scheduled_query.runs.telling import Notifications, Reports, Told
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.web.dependencies import Parts
+from plugbay_scheduled_query.web.doors import LOOKS, TRIES, Doors
 
 NOTIFY = "notify"
 BEHIND = -10  # the priority of messages: after every run
-ASIDES = 8  # runners for what people look at: tries, tables, tests
+ASIDES = TRIES.at_once + LOOKS.at_once  # runners for what people look at, beside those of runs
 PURGE_STEPS = 20  # of what deleted queries left behind and of surplus history, per minute
 
 
@@ -144,7 +145,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         keeping=disk.keeping,
     )
     sessions.resumed = service.refill
-    definitions = Definitions(store, clock)
+    definitions, overview = Definitions(store, clock), Overview(store)
     capacities = Capacities(definitions, catalogue, settings, clock)
     editing = QueryEditing(definitions, catalogue, settings, host.events, capacities, service.cancel)
     parts = Parts(
@@ -154,7 +155,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         describe_cron=host.get_module("ui_tools").describe_cron,  # type: ignore[union-attr]
         definitions=definitions,
         histories=Histories(store),
-        overview=Overview(store),
+        overview=overview,
         activity=Activity(store, clock),
         capacities=capacities,
         sources=sources,
@@ -167,6 +168,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         gauges=gauges,
         editing=editing,
         trying=Trying(editing, executing),
+        doors=Doors(overview.under_way),
     )
     return Assembly(
         parts=parts,

@@ -4,19 +4,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import Response
 
 from plugbay.admin import ADMINS, AdminSite, Site
 from plugbay.menu import LABELS, TYPES, MenuEntry, MenuManager, MenuOverride, Overrides
 from plugbay.web import FlashMessage, Typed
+from plugbay.web.routers import QuickRouter
 
 STEPS = {"up": -1, "down": 1}
 ALL = "*"  # in the place of an entry's key: reset all of them
 MAX_LABEL = 60  # characters; the menu is narrow
 UNCHANGED = MenuOverride()
 
-router = APIRouter(include_in_schema=False, dependencies=[ADMINS])
+router = QuickRouter(include_in_schema=False, dependencies=[ADMINS])
 
 
 @router.get("/menu")

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Form, Request
+from fastapi import Form, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.background import BackgroundTask
 
@@ -21,9 +21,10 @@ from plugbay.plugins.service import PluginService, declared_requirements
 from plugbay.settings import variable_name
 from plugbay.web import FlashMessage
 from plugbay.web.requests import route_path
+from plugbay.web.routers import QuickRouter
 
 FOUND_AS = {"plugin": "folder", "domain": "domain folder", "package": "package"}
-router = APIRouter(include_in_schema=False, dependencies=[ADMINS])
+router = QuickRouter(include_in_schema=False, dependencies=[ADMINS])
 RESTARTING = "The server restarts. It finishes what it is doing first; this page comes back by itself."
 RESTARTING_NOW = "The server restarts without waiting; this page comes back by itself."
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import HTTPException, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -25,11 +25,12 @@ from plugbay.plugins import Plugin, PluginState
 from plugbay.plugins.service import PluginService
 from plugbay.settings import SettingsIncomplete, load_settings, settings_errors, variable_name
 from plugbay.web import FlashMessage, Typed
+from plugbay.web.routers import QuickRouter
 
 RESET = "_reset"  # the name of the buttons; no setting begins with an underscore
 TYPE_AGAIN = "Type it again: what you typed is not sent back."
 
-router = APIRouter(include_in_schema=False, dependencies=[ADMINS])
+router = QuickRouter(include_in_schema=False, dependencies=[ADMINS])
 
 
 @dataclass(frozen=True)

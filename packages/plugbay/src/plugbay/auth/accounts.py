@@ -1,6 +1,7 @@
 """The users: their names, and how they are added, changed and removed, by pages and command line alike."""
 
 import unicodedata
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -52,10 +53,17 @@ _BY_ID = sa.select(*_COLUMNS).where(users.c.id == sa.bindparam("id"))
 class Accounts:
     """Every change is one transaction and is seen by all processes at once."""
 
-    def __init__(self, store: Store, clock: Clock, passwords: Passwords) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        passwords: Passwords,
+        changed: Callable[[], object] = lambda: None,
+    ) -> None:
         self._store = store
         self._clock = clock
         self._passwords = passwords
+        self._changed = changed  # called when somebody may do less, or something else, than before
 
     def find(self, name: str) -> Account | None:
         """The user of that name, however its letters are cased."""
@@ -95,6 +103,7 @@ class Accounts:
         with self._store.begin() as connection:
             connection.execute(sa.update(users).where(users.c.id == account.id).values(values))
             connection.execute(sa.delete(sessions).where(sessions.c.user_id == account.id))
+        self._changed()
         log.info("password_changed", user=account.name)
         return new
 
@@ -113,6 +122,7 @@ class Accounts:
             if role != "admin":
                 _keep_an_admin(connection, account)
             connection.execute(sa.update(users).where(users.c.id == account.id).values(role=role))
+        self._changed()
         log.info("role_changed", user=account.name, role=role)
 
     def remove(self, account: Account) -> None:
@@ -120,6 +130,7 @@ class Accounts:
         with self._store.begin() as connection:
             _keep_an_admin(connection, account)
             connection.execute(sa.delete(users).where(users.c.id == account.id))
+        self._changed()
         log.info("user_removed", user=account.name)
 
     def has_admin(self) -> bool:

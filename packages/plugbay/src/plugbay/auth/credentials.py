@@ -4,7 +4,7 @@ import base64
 import binascii
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -14,6 +14,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from plugbay.auth.accounts import Account, checked_label
+from plugbay.auth.remembering import Found
 from plugbay.auth.roles import SCOPES, TokenScope, User, Via
 from plugbay.clock import Clock
 from plugbay.errors import (
@@ -73,12 +74,21 @@ class SessionCookie:
 
     value: str
 
+    @property
+    def key(self) -> str:
+        """What an answer about it is remembered by; nobody can guess the value from it."""
+        return f"session {_session_hash(self.value)}"
+
 
 @dataclass(frozen=True)
 class BearerToken:
     """An API token."""
 
     value: str
+
+    @property
+    def key(self) -> str:
+        return f"token {_token_hash(self.value)}"
 
 
 @dataclass(frozen=True)
@@ -91,6 +101,10 @@ class BasicLogin:
     @property
     def is_token(self) -> bool:
         return self.password.startswith(TOKEN_PREFIX)
+
+    @property
+    def key(self) -> str:
+        return f"basic {_token_hash(self.password)} {name_key(self.name)}"
 
 
 Credential = SessionCookie | BearerToken | BasicLogin
@@ -171,9 +185,10 @@ def clear_session_cookie(request: HTTPConnection, response: Response) -> None:
 class Sessions:
     """Opens, finds and ends sessions."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, changed: Callable[[], object] = lambda: None) -> None:
         self._store = store
         self._clock = clock
+        self._changed = changed  # called when a session is over
 
     def open(self, account: Account, address: str, agent: str, instead_of: str | None = None) -> str | None:
         """A new session's cookie value; the session that the browser had before is over.
@@ -199,28 +214,35 @@ class Sessions:
                 sa.delete(sessions).where(sessions.c.id_hash == _session_hash(instead_of or ""))
             )
             connection.execute(sa.insert(sessions).values(row))
+        self._changed()
         return value
 
-    def find(self, value: str) -> User | None:
+    def find(self, value: str) -> Found | None:
         """Whose session it is, as the user is now; None when it is over."""
         id_hash, now = _session_hash(value), self._clock.now()
         with self._store.connect() as connection:
             row = connection.execute(_FIND_SESSION, {"id_hash": id_hash}).first()
         if row is None or row.expires_at <= now or row.last_seen_at <= now - timedelta(seconds=IDLE_S):
             return None
-        if _is_stale(row.last_seen_at, now):
+        seen = row.last_seen_at
+        if _is_stale(seen, now):
             _write_last_used(self._store, sessions.c.id_hash == id_hash, sessions.c.last_seen_at, now)
-        return User(row.name, row.role, "session", row.id, id_hash)
+            seen = now
+        user = User(row.name, row.role, "session", row.id, id_hash)
+        return Found(user, min(row.expires_at, seen + timedelta(seconds=WRITE_EVERY_S)))
 
     def close(self, value: str) -> None:
         with self._store.begin() as connection:
             connection.execute(sa.delete(sessions).where(sessions.c.id_hash == _session_hash(value)))
+        self._changed()
 
     def close_others(self, user: User) -> int:
         """Ends the user's sessions but the one that asks; tells how many."""
         others = (sessions.c.user_id == user.id) & (sessions.c.id_hash != (user.session or ""))
         with self._store.begin() as connection:
-            return connection.execute(sa.delete(sessions).where(others)).rowcount
+            count = connection.execute(sa.delete(sessions).where(others)).rowcount
+        self._changed()
+        return count
 
     def of_user(self, user_id: int) -> Sequence[sa.Row[Any]]:
         """The sessions of a user that are not over, the latest first."""
@@ -252,9 +274,10 @@ def _shown(text: str, length: int) -> str:
 class Tokens:
     """Makes, finds and revokes tokens."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, changed: Callable[[], object] = lambda: None) -> None:
         self._store = store
         self._clock = clock
+        self._changed = changed  # called when a token is revoked
 
     def create(self, user_id: int, label: str, scope: str = "all", days: int | None = None) -> str:
         """A new token; this is the only time it can be read."""
@@ -278,7 +301,7 @@ class Tokens:
         log.info("token_created", user=name, token=row["name"], scope=scope, days=days or "no end")
         return token
 
-    def find(self, token: str, via: Via = "token", name: str | None = None) -> User | None:
+    def find(self, token: str, via: Via = "token", name: str | None = None) -> Found | None:
         """Whose token it is, as the user is now; with a `name`, only if it is that user's.
 
         Raises TokenExpired for one that has ended.
@@ -292,9 +315,13 @@ class Tokens:
             return None
         if row.expires_at is not None and row.expires_at <= now:
             raise TokenExpired(end=row.expires_at)
-        if _is_stale(row.last_used_at, now):
+        used = row.last_used_at
+        if used is None or _is_stale(used, now):
             _write_last_used(self._store, api_tokens.c.id == row.token_id, api_tokens.c.last_used_at, now)
-        return _narrowed(User(row.name, row.role, via, row.id), row.scope)
+            used = now
+        until = used + timedelta(seconds=WRITE_EVERY_S)
+        user = _narrowed(User(row.name, row.role, via, row.id), row.scope)
+        return Found(user, min(until, row.expires_at or until))
 
     def revoke(self, user_id: int, token_id: int) -> str | None:
         """Ends a token of this user at once; tells its name, or None if there is none."""
@@ -302,6 +329,7 @@ class Tokens:
         with self._store.begin() as connection:
             ended = end.values(revoked_at=self._clock.now()).returning(api_tokens.c.name)
             name = connection.execute(ended).scalar_one_or_none()
+        self._changed()
         log.info("token_revoked", user_id=user_id, token=name)
         return name
 
@@ -310,6 +338,7 @@ class Tokens:
         end = sa.update(api_tokens).where(*_alive(user_id)).values(revoked_at=self._clock.now())
         with self._store.begin() as connection:
             count = connection.execute(end).rowcount
+        self._changed()
         log.info("tokens_revoked", user_id=user_id, count=count)
         return count
 
@@ -349,8 +378,8 @@ def _token_hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
-def _is_stale(last: datetime | None, now: datetime) -> bool:
-    return last is None or now - last >= timedelta(seconds=WRITE_EVERY_S)
+def _is_stale(last: datetime, now: datetime) -> bool:
+    return now - last >= timedelta(seconds=WRITE_EVERY_S)
 
 
 def _write_last_used(

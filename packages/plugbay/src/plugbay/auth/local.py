@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import secrets
 from collections import OrderedDict
+from datetime import timedelta
 from weakref import WeakValueDictionary
 
 import anyio
@@ -26,6 +27,7 @@ from plugbay.auth.credentials import (
     set_session_cookie,
 )
 from plugbay.auth.passwords import Attempt, CheckQueue, Passwords, Throttle
+from plugbay.auth.remembering import Found, Remembered
 from plugbay.auth.roles import User, too_many_attempts, unauthorized
 from plugbay.clock import Clock, SystemClock
 from plugbay.errors import NameTaken, PasswordMissing, TokenExpired, TooManyAttempts
@@ -49,9 +51,11 @@ class LocalAuthManager:
     def __init__(self, store: Store, clock: Clock, passwords: Passwords | None = None) -> None:
         self.clock = clock
         self.passwords = passwords or Passwords()
-        self.accounts = Accounts(store, clock, self.passwords)
-        self.sessions = Sessions(store, clock)
-        self.tokens = Tokens(store, clock)
+        self._remembered = Remembered(clock)
+        forget = self._remembered.forget
+        self.accounts = Accounts(store, clock, self.passwords, forget)
+        self.sessions = Sessions(store, clock, forget)
+        self.tokens = Tokens(store, clock, forget)
         self.checks = CheckQueue()
         self.throttle = Throttle(store, clock)
         self._checked_logins = CheckedLogins(clock)
@@ -63,8 +67,10 @@ class LocalAuthManager:
             return None
         if isinstance(credential, BasicLogin) and not credential.is_token:
             return await self._identify_basic(credential, address_of(request))
+        if user := self._remembered.get(credential.key):
+            return user
         try:
-            return await anyio.to_thread.run_sync(self._look_up, credential, limiter=self._lookups)
+            return await self._looked_up(credential)
         except TokenExpired as error:
             raise unauthorized(request, str(error)) from None
 
@@ -122,7 +128,15 @@ class LocalAuthManager:
             return self.accounts.renew_hash(account, password)
         return account
 
-    def _look_up(self, credential: Credential) -> User | None:
+    async def _looked_up(self, credential: Credential) -> User | None:
+        asked = self._remembered.asking()
+        found = await anyio.to_thread.run_sync(self._look_up, credential, limiter=self._lookups)
+        if found is None:
+            return None
+        self._remembered.keep(credential.key, found, asked)
+        return found.user
+
+    def _look_up(self, credential: Credential) -> Found | None:
         match credential:
             case SessionCookie(value):
                 return self.sessions.find(value)
@@ -132,11 +146,19 @@ class LocalAuthManager:
                 return self.tokens.find(token, "basic", name)
 
     async def _identify_basic(self, login: BasicLogin, address: str) -> User | None:
+        key = self._checked_logins.key(login)
+        if user := self._remembered.get(key):
+            return user
+        asked = self._remembered.asking()
         account = await self._remembered_account(login)
         if account is None:
             async with self._checked_logins.turn(login):
                 account = await self._remembered_account(login) or await self._check_basic(login, address)
-        return User(account.name, account.role, "basic", account.id) if account else None
+        if account is None:
+            return None
+        user = User(account.name, account.role, "basic", account.id)
+        self._remembered.keep(key, Found(user, self.clock.now() + timedelta(seconds=REMEMBER_S)), asked)
+        return user
 
     async def _check_basic(self, login: BasicLogin, address: str) -> Account | None:
         try:
@@ -222,6 +244,10 @@ class CheckedLogins:
             return stored
         self._known.pop(digest, None)
         return None
+
+    def key(self, login: BasicLogin) -> str:
+        """What an answer about this login is remembered by."""
+        return f"password {self._digest(login).hex()}"
 
     def turn(self, login: BasicLogin) -> anyio.Lock:
         """For those who show the same login at the same moment: one has it checked, the others know then."""

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, HTTPException, Query, Request
+from fastapi import Depends, Form, HTTPException, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
@@ -17,6 +17,7 @@ from plugbay.settings import HostConfig
 from plugbay.web import FlashMessage, RowId, flash, from_host, plain_integer, url_below_root
 from plugbay.web.pages import Templates
 from plugbay.web.requests import safe_next
+from plugbay.web.routers import QuickRouter
 
 ACCOUNT = "/account"
 OWN_PASSWORD = "current_password"  # noqa: S105 - the field for the acting admin's own
@@ -31,10 +32,10 @@ Text = Annotated[str, Form()]
 Pages = Annotated[Templates, from_host("templates")]
 Manager = Annotated[LocalAuthManager, from_host("auth")]
 
-logout_router = APIRouter(include_in_schema=False)
-login_router = APIRouter(include_in_schema=False, dependencies=[Depends(open_to_all)])
-account_router = APIRouter(prefix=ACCOUNT, include_in_schema=False)
-users_router = APIRouter(include_in_schema=False, dependencies=[require_role("admin")])
+logout_router = QuickRouter(include_in_schema=False)
+login_router = QuickRouter(include_in_schema=False, dependencies=[Depends(open_to_all)])
+account_router = QuickRouter(prefix=ACCOUNT, include_in_schema=False)
+users_router = QuickRouter(include_in_schema=False, dependencies=[require_role("admin")])
 
 
 class FieldProblem(Exception):

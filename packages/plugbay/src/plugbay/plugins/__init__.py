@@ -27,6 +27,7 @@ from plugbay.store import Store
 from plugbay.store.tables import changes, menu_overrides, plugin_settings, plugin_states
 
 NOWHERE = ""  # where a plugin is found that was removed
+MENU_FRESH_S = 1.5  # so soon a page shows what another process changed about the menu
 
 log = get_logger(__name__)
 
@@ -109,12 +110,13 @@ class Switch(StrEnum):
 
 
 class PluginRecords:
-    """Reads and writes these tables; nothing is kept in memory, so that all processes agree."""
+    """Reads and writes these tables; nothing but the menu is kept in memory, so that all processes agree."""
 
     def __init__(self, store: Store, secrets: Secrets, clock: Clock) -> None:
         self._store = store
         self._secrets = secrets
         self._clock = clock
+        self._menu: tuple[float, Overrides] | None = None
         secrets.add("plugbay", plugin_settings.c.value, plugin_settings.c.is_secret)
 
     def is_enabled(self, name: str) -> bool:
@@ -189,6 +191,13 @@ class PluginRecords:
             self._count(connection, "plugins")
 
     def menu_overrides(self) -> Overrides:
+        """What admins changed about the menu; every page asks, and the store only now and then."""
+        now, known = self._clock.monotonic(), self._menu
+        if known is None or now - known[0] >= MENU_FRESH_S:
+            self._menu = known = now, self._read_menu()
+        return known[1]
+
+    def _read_menu(self) -> Overrides:
         with self._store.connect() as connection:
             rows = connection.execute(sa.select(menu_overrides)).all()
         return {row.entry_key: MenuOverride(row.label or "", row.hidden, row.position) for row in rows}
@@ -202,6 +211,7 @@ class PluginRecords:
             connection.execute(sa.delete(menu_overrides))
             if rows:
                 connection.execute(sa.insert(menu_overrides), rows)
+        self._menu = None
 
     def _count(self, connection: sa.Connection, kind: str) -> int:
         insert = self._store.insert(changes).values(kind=kind, number=1)

@@ -29,7 +29,7 @@ WAIT_S = 10  # for a connection, and on SQLite for the writes of other processes
 DEFAULT_FILE = "plugbay.db"
 POSTGRESQL_NAMES = {"postgres", "postgresql", "postgresql+psycopg"}
 SQLITE_NAMES = {"sqlite", "sqlite+pysqlite"}
-READERS_KEPT, READERS_MOST = 4, 40  # as many as Starlette has worker threads
+READERS_KEPT, READERS_MOST = 16, 40  # opening one costs as much as a page; as many as Starlette has threads
 CONNECTION_PRAGMAS = (
     "PRAGMA foreign_keys=ON",
     "PRAGMA synchronous=FULL",  # a commit is on the disk before it is reported
@@ -82,7 +82,8 @@ def open_sqlite(url: sa.URL) -> tuple[sa.Engine, sa.Engine]:
     prepare_file(Path(url.database))
     # one writing connection: threads queue for it in order, where SQLite itself would have them poll
     writer = _engine(url, pool_size=1, max_overflow=0)
-    reader = _engine(url, pool_size=READERS_KEPT, max_overflow=READERS_MOST - READERS_KEPT)
+    more = READERS_MOST - READERS_KEPT
+    reader = _engine(url, pool_size=READERS_KEPT, max_overflow=more, pool_use_lifo=True)
     sa.event.listen(writer, "connect", _prepare_writer)
     sa.event.listen(writer, "begin", _begin_immediate)
     sa.event.listen(reader, "connect", _prepare_reader)

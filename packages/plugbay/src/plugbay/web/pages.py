@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import HTTPException, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader
 from starlette.staticfiles import NotModifiedResponse
 
 from plugbay.web.requests import from_host
+from plugbay.web.routers import QuickRouter
 
 Table = Literal["filters", "globals"]
 HOST_TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -22,7 +23,7 @@ OTHERS_FOR = "no-cache"  # asked for anew each time, answered by 304
 HASHED = re.compile(r"dist/[^/]+-[A-Z0-9]{8}\.\w+")
 PACKED = {"br": ".br", "gzip": ".gz"}  # the build writes these beside a file; the first is the smaller one
 
-static_router = APIRouter(include_in_schema=False)
+static_router = QuickRouter(include_in_schema=False)
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Templates:
     def __init__(self, page_context: Callable[[Request], Mapping[str, Any]]) -> None:
         self._page_context = page_context
         self._additions: list[_Addition] = []
-        self.env = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+        # a plugin's templates are read anew when it is reloaded, and not looked at for each page
+        self.env = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, auto_reload=False)
         self.set_loaders({})
 
     def set_loaders(self, loaders: Mapping[str, BaseLoader]) -> None:

@@ -33,7 +33,7 @@ class Preview(NamedTuple):
 
 def iter_rows(text: str) -> Iterator[list[Any]]:
     """The rows of a result, decoded one at a time."""
-    return (row for row, _ in _decoded(text))
+    return (row for row, _ in rows_with_source(text))
 
 
 def read_rows(text: str, limit: int | None = None) -> list[list[Any]]:
@@ -45,7 +45,7 @@ def preview(text: str) -> Preview:
     """The first 50 rows, or as many of them as fit into 64 kB."""
     kept: list[str] = []
     room = PREVIEW_BYTES - 2
-    for row, source in islice(_decoded(text), PREVIEW_ROWS + 1):
+    for row, source in islice(rows_with_source(text), PREVIEW_ROWS + 1):
         room -= _size(source) + 2
         if room < 0 or len(kept) == PREVIEW_ROWS:
             return Preview(_join(kept or _shortened(row)), is_whole=False)
@@ -66,7 +66,7 @@ def json_chunks(columns: Sequence[str], text: str) -> Iterator[str]:
     yield "}"
 
 
-def _decoded(text: str) -> Iterator[tuple[list[Any], str]]:
+def rows_with_source(text: str) -> Iterator[tuple[list[Any], str]]:
     """Each row with the piece of text that it was read from."""
     position = 1
     while True:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from plugbay import Clock, Store, metric_header, metric_sample
 
-from plugbay_scheduled_query.repository.claims import lanes_of
+from plugbay_scheduled_query.repository.claims import Lane, lanes_of
 from plugbay_scheduled_query.repository.pauses import paused_sources
 from plugbay_scheduled_query.runs.disk import DiskRoom
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
@@ -14,6 +14,7 @@ from plugbay_scheduled_query.settings import Settings
 
 PREFIX = "plugbay_scheduled_query"
 PAUSED = "plugbay_source_paused"
+LANES_FRESH_S = 1.0  # no scraper that counts on it looks more often
 STATUSES = ("success", "failed", "timeout", "rejected")
 
 
@@ -45,6 +46,7 @@ class HealthMetrics:
         self._notifications = notifications
         self._slots = slots
         self._disk = disk
+        self._lanes_read: tuple[float, list[Lane]] | None = None
 
     def text(self) -> str:
         return "".join(
@@ -66,7 +68,7 @@ class HealthMetrics:
 
     def _lanes(self) -> list[str]:
         now, pause = self._clock.now(), timedelta(seconds=self._settings().interval)
-        lanes = lanes_of(self._store, now)
+        lanes = self._known_lanes(now)
         busy = {lane.source: float(lane.is_busy(now - pause)) for lane in lanes}
         waiting = {lane.source: float(lane.waiting) for lane in lanes}
         oldest = {lane.source: _age(lane.oldest, now) for lane in lanes}
@@ -85,6 +87,13 @@ class HealthMetrics:
     def _room(self) -> str:
         free = self._disk.free_bytes()
         return "" if free is None else _single("free_bytes", "gauge", "Room on the disk of the store.", free)
+
+    def _known_lanes(self, now: datetime) -> list[Lane]:
+        """As they are, or were a moment ago: whoever scrapes in a hurry asks the store once."""
+        asked_at = self._clock.monotonic()
+        if self._lanes_read is None or asked_at - self._lanes_read[0] >= LANES_FRESH_S:
+            self._lanes_read = asked_at, lanes_of(self._store, now)
+        return self._lanes_read[1]
 
     def _slot_gauges(self) -> list[str]:
         slots = self._slots()

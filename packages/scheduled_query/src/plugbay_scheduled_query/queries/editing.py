@@ -1,9 +1,9 @@
 """Definitions as people make, edit, try and delete them: the same for form, API and command line."""
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from plugbay import EventBus, get_logger
 
@@ -39,6 +39,11 @@ PACED_BY = {"cron_schedule", "timezone", "enabled", "data_source"}  # what the l
 _FILLED_IN = {"name": "(try it)", "cron_schedule": "@daily"}
 _TAKEN = ("query", "data_source", "timeout")
 GONE = "this data source was deleted or renamed a moment ago"
+
+FIRST_VERSION = 1
+
+T = TypeVar("T")
+Checked = tuple[Draft, StoredSource]  # what is to be stored, and which source it asks
 
 log = get_logger("plugbay.scheduled_query")
 
@@ -87,6 +92,18 @@ class QueryEditing:
         query = self._stored(lambda: self._definitions.create(draft, source.id, by, timezone))
         return query if isinstance(query, Refused) else self._saved(query, FIELDS, by)
 
+    def create_many(self, checked: Sequence[Checked], by: str | None) -> Refused | None:
+        """New definitions that were checked before, all or none of them."""
+        drafts = [(draft, source.id) for draft, source in checked]
+        timezone = self._settings().timezone
+        made = self._stored(lambda: self._definitions.create_many(drafts, by, timezone))
+        if isinstance(made, Refused):
+            return made
+        self._capacities.forget()
+        for query_id, name in made:
+            self._tell_saved(query_id, name, FIRST_VERSION, FIELDS, by)
+        return None
+
     def edit(
         self, query_id: int, given: Mapping[str, Any], by: str | None, version: int | None = None
     ) -> Saved | Refused:
@@ -127,10 +144,17 @@ class QueryEditing:
         return query
 
     def check(
-        self, given: Mapping[str, Any], current: Query | None = None, at: str = "save"
-    ) -> tuple[Draft, StoredSource] | Refused:
-        """What would be stored, and its source: a new definition, or the current one with these fields."""
-        known = self._known()
+        self,
+        given: Mapping[str, Any],
+        current: Query | None = None,
+        at: str = "save",
+        known: Mapping[str, StoredSource] | None = None,
+    ) -> Checked | Refused:
+        """What would be stored, and its source: a new definition, or the current one with these fields.
+
+        Who checks many brings the known sources, read once for all of them.
+        """
+        known = self.known_sources() if known is None else known
         if current is None:
             draft = check_new(given, self._rules(known, at, _name_in(given)))
         else:
@@ -165,7 +189,7 @@ class QueryEditing:
             raise UnknownQuery
         return query
 
-    def _stored(self, store: Callable[[], Query]) -> Query | Refused:
+    def _stored(self, store: Callable[[], T]) -> T | Refused:
         """What the store says, in the words of the checks when somebody else was quicker."""
         try:
             return store()
@@ -181,10 +205,15 @@ class QueryEditing:
 
     def _saved(self, query: Query, changed: tuple[str, ...], by: str | None) -> Saved:
         self._capacities.forget()
-        log.info("saved", query=query.name, id=query.id, version=query.version, by=by)
-        facts = {"query_id": query.id, "name": query.name, "version": query.version, "by": by}
-        self._events.emit("scheduled_query.saved", **facts, changed=changed)
+        self._tell_saved(query.id, query.name, query.version, changed, by)
         return Saved(query, changed)
+
+    def _tell_saved(
+        self, query_id: int, name: str, version: int, changed: tuple[str, ...], by: str | None
+    ) -> None:
+        log.info("saved", query=name, id=query_id, version=version, by=by)
+        facts = {"query_id": query_id, "name": name, "version": version, "by": by}
+        self._events.emit("scheduled_query.saved", **facts, changed=changed)
 
     def _existing(self, query_id: int) -> Query:
         query = self._definitions.get(query_id)
@@ -192,7 +221,8 @@ class QueryEditing:
             raise UnknownQuery
         return query
 
-    def _known(self) -> dict[str, StoredSource]:
+    def known_sources(self) -> dict[str, StoredSource]:
+        """Every source that a definition may name."""
         return {source.name: source for source in self._sources.all()}
 
     def _rules(

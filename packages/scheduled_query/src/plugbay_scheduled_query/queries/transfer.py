@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from plugbay_scheduled_query.core.draft import Draft, Refused, changed_fields, draft_of
+from plugbay_scheduled_query.core.draft import Refused, changed_fields, draft_of
 from plugbay_scheduled_query.core.model import Query
-from plugbay_scheduled_query.queries.editing import QueryEditing, Saved
+from plugbay_scheduled_query.queries.editing import Checked, QueryEditing, Saved
 from plugbay_scheduled_query.repository.definitions import Definitions
 
 FORMAT = 1  # of the document: the number that a reader must know
@@ -29,7 +29,7 @@ class Step:
 class _Plan:
     given: Mapping[str, Any]
     current: Query | None
-    checked: Draft | Refused
+    checked: Checked | Refused
 
 
 def document_of(definitions: Definitions) -> dict[str, Any]:
@@ -56,20 +56,29 @@ class Import:
         self._definitions = definitions
 
     def run(self, given: Sequence[Mapping[str, Any]], by: str, is_trial: bool = False) -> list[Step]:
-        """Checks all of them first; if one is refused, or this is only a trial, nothing is stored."""
+        """Checks all of them first; if one is refused, or this is only a trial, nothing is stored.
+
+        New ones are stored together. If the store does not take them so (two of them would feed one series,
+        or somebody was quicker), each is stored alone, and the one that is to blame is refused.
+        """
         plans = list(self._plans(given))
         steps = [_foreseen(plan) for plan in plans]
         if is_trial or any(step.outcome == "refused" for step in steps):
             return steps
-        return [self._carry_out(plan, step, by) for plan, step in zip(plans, steps, strict=True)]
+        new = [plan.checked for plan in plans if not plan.current and not isinstance(plan.checked, Refused)]
+        are_stored = bool(new) and self._editing.create_many(new, by) is None
+        return [
+            step if are_stored and not plan.current else self._carry_out(plan, step, by)
+            for plan, step in zip(plans, steps, strict=True)
+        ]
 
     def _plans(self, given: Sequence[Mapping[str, Any]]) -> Iterator[_Plan]:
         there = _by_name(self._definitions.all(), {_name_in(item) for item in given})
+        known = self._editing.known_sources()
         for item in given:
             of_name = there.get(_name_in(item))
             current = of_name.pop(0) if of_name else None
-            checked = self._editing.check(item, current)
-            yield _Plan(item, current, checked if isinstance(checked, Refused) else checked[0])
+            yield _Plan(item, current, self._editing.check(item, current, known=known))
 
     def _carry_out(self, plan: _Plan, step: Step, by: str) -> Step:
         if step.outcome == "unchanged":
@@ -87,7 +96,7 @@ def _foreseen(plan: _Plan) -> Step:
         return _refused(name, plan.checked)
     if plan.current is None:
         return Step(name, "created")
-    changed = changed_fields(draft_of(plan.current), plan.checked)
+    changed = changed_fields(draft_of(plan.current), plan.checked[0])
     return Step(name, "changed", ", ".join(changed)) if changed else Step(name, "unchanged")
 
 

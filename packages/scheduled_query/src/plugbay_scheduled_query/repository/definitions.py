@@ -3,9 +3,10 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -74,6 +75,13 @@ _WITH_RESULT = (
 _ONE = _LIVE.where(queries.c.id == sa.bindparam("id"))
 _NAME = sa.select(queries.c.name).where(queries.c.id == sa.bindparam("id"), queries.c.deleted_at.is_(None))
 _ONE_WITH_RESULT = _WITH_RESULT.where(queries.c.id == sa.bindparam("id"))
+# built once: to build one for each definition costs as much as to run it
+_INSERT_ONE = sa.insert(queries).returning(queries.c.id)
+_INSERT_MANY = sa.insert(queries).returning(queries.c.id, queries.c.name)
+_INSERT_STATE = sa.insert(states)
+_HOLD_SOURCE = (
+    sa.select(data_sources.c.id).where(data_sources.c.id == sa.bindparam("id")).with_for_update(read=True)
+)
 _ORDERS: dict[str, Any] = {
     "name": sa.func.lower(queries.c.name),
     "last_executed": states.c.last_executed,
@@ -127,21 +135,26 @@ class Definitions:
 
     def create(self, draft: Draft, source_id: int, by: str | None, timezone: str) -> Query:
         now = self._clock.now()
-        due = next_run(draft.cron_schedule, draft.timezone or timezone, now) if draft.enabled else None
-        values = _values(draft, source_id) | {
-            "created_by": by,
-            "created_at": now,
-            "updated_by": by,
-            "updated_at": now,
-            "next_run_at": due,
-        }
+        values = _new_values(draft, source_id, by, timezone, now)
         with _series_by_name(), self._store.begin() as connection:
             _hold_source(connection, source_id)
-            query_id = connection.execute(
-                sa.insert(queries).values(values).returning(queries.c.id)
-            ).scalar_one()
-            connection.execute(sa.insert(states).values(query_id=query_id, changed_at=now))
+            query_id = connection.execute(_INSERT_ONE, values).scalar_one()
+            connection.execute(_INSERT_STATE, {"query_id": query_id, "changed_at": now})
             return query_of(connection.execute(_ONE, {"id": query_id}).one())
+
+    def create_many(
+        self, drafts: Sequence[tuple[Draft, int]], by: str | None, timezone: str
+    ) -> list[tuple[int, str]]:
+        """Stores definitions, each with the id of its source, all or none; their ids and names."""
+        now = self._clock.now()
+        rows = [_new_values(draft, source_id, by, timezone, now) for draft, source_id in drafts]
+        with _series_by_name(), self._store.begin() as connection:
+            for source_id in sorted({source_id for _, source_id in drafts}):
+                _hold_source(connection, source_id)
+            made = [(row.id, row.name) for row in connection.execute(_INSERT_MANY, rows)]
+            new_states = [{"query_id": query_id, "changed_at": now} for query_id, _ in made]
+            connection.execute(_INSERT_STATE, new_states)
+            return made
 
     def update(
         self, query_id: int, draft: Draft, source_id: int, by: str | None, timezone: str, version: int | None
@@ -239,8 +252,7 @@ def _series_by_name() -> Iterator[None]:
 
 def _hold_source(connection: sa.Connection, source_id: int) -> None:
     """Keeps the source from being deleted until the transaction ends."""
-    held = sa.select(data_sources.c.id).where(data_sources.c.id == source_id)
-    if connection.execute(held.with_for_update(read=True)).first() is None:
+    if connection.execute(_HOLD_SOURCE, {"id": source_id}).first() is None:
         raise SourceGone
 
 
@@ -248,6 +260,12 @@ def series_key(series: Series) -> str:
     """A short text that two series share only if they are the same."""
     name, labels = series
     return hashlib.sha256(json.dumps([name, sorted(labels)]).encode()).hexdigest()
+
+
+def _new_values(draft: Draft, source_id: int, by: str | None, timezone: str, now: datetime) -> dict[str, Any]:
+    due = next_run(draft.cron_schedule, draft.timezone or timezone, now) if draft.enabled else None
+    made = {"created_by": by, "created_at": now, "updated_by": by, "updated_at": now}
+    return _values(draft, source_id) | made | {"next_run_at": due}
 
 
 def _values(draft: Draft, source_id: int) -> dict[str, Any]:

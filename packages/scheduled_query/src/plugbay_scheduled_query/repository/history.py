@@ -16,6 +16,7 @@ from plugbay_scheduled_query.tables import history, queries, results, states
 
 ALL = "all"
 
+StoredTime = datetime | str  # SQLite keeps text that begins as the API writes it
 Days = dict[date, dict[str, int]]
 
 
@@ -35,17 +36,17 @@ class HistoryFilter:
 
 
 class HistoryRow(NamedTuple):
-    """One execution as it is stored: columns and snapshot are JSON text already."""
+    """One execution as it is stored: columns and snapshot are JSON text already, times are UTC."""
 
     id: int
-    executed_at: datetime
+    executed_at: StoredTime
     duration_ms: int
     result: str | None
     result_key: str | None
     status: str
     error_message: str | None
     snapshot: str | None
-    due_at: datetime | None
+    due_at: StoredTime | None
     missed: int
     attempt: int
     trigger: str
@@ -120,14 +121,14 @@ _PREVIEWS = _selects(history, sa.func.coalesce(results.c.preview, results.c.text
 _IS_SHORT = results.c.preview.is_(None)
 _STORED = _selects(
     history.c.id,
-    history.c.executed_at,
+    sa.type_coerce(history.c.executed_at, sa.String),
     history.c.duration_ms,
     sa.case((_IS_SHORT, results.c.text)),
     results.c.columns,
     history.c.status,
     history.c.error_message,
     history.c.snapshot,
-    history.c.due_at,
+    sa.type_coerce(history.c.due_at, sa.String),
     history.c.missed,
     history.c.attempt,
     history.c.trigger,

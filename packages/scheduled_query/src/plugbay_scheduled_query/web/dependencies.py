@@ -1,12 +1,9 @@
-"""What a handler is given: the parts of the service that it works for, and threads for calls that block."""
+"""What a handler is given: the parts of the service that it works for."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, ParamSpec, TypeVar
+from typing import Annotated
 
-from anyio import CapacityLimiter
-from anyio.lowlevel import RunVar
-from anyio.to_thread import run_sync
 from fastapi import Depends, Request
 from plugbay import Clock, Plugbay
 from plugbay.web import host_of
@@ -23,14 +20,10 @@ from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.runs.disk import DiskRoom
-from plugbay_scheduled_query.runs.service import Service
+from plugbay_scheduled_query.runs.service import Ran, Service
 from plugbay_scheduled_query.runs.stuck import StuckSessions
 from plugbay_scheduled_query.settings import Settings
-
-AT_ONCE = 8  # slow calls of one kind; more of them wait for one of these to end
-
-P = ParamSpec("P")
-T = TypeVar("T")
+from plugbay_scheduled_query.web.doors import Doors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +49,17 @@ class Parts:
     gauges: GaugeKeeper
     editing: QueryEditing
     trying: Trying
+    doors: Doors
+
+    async def run_by_hand(self, query_id: int, by: str, wait_s: float) -> Ran | None:
+        """Run Now, through its door; None: there is no such query."""
+        door, ran = self.doors.runs_by_hand, None
+        await door.enter(by, query_id)
+        try:
+            ran = await self.service.run_now(query_id, by, wait_s)
+            return ran
+        finally:
+            door.leave(by, query_id, has_ended=ran is None or ran.status != "running")
 
 
 async def parts_of(request: Request) -> Parts:
@@ -65,19 +69,3 @@ async def parts_of(request: Request) -> Parts:
 
 
 ServiceParts = Annotated[Parts, Depends(parts_of)]
-
-
-class SlowCalls:
-    """Runs blocking calls of one kind in threads, a few at a time, so that they keep no page waiting."""
-
-    def __init__(self, kind: str) -> None:
-        self._limiter: RunVar[CapacityLimiter] = RunVar(kind)  # a limiter belongs to one event loop
-
-    async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """What the call returns."""
-        return await run_sync(lambda: call(*args, **kwargs), limiter=self._limiter_here())
-
-    def _limiter_here(self) -> CapacityLimiter:
-        if (limiter := self._limiter.get(None)) is None:
-            self._limiter.set(limiter := CapacityLimiter(AT_ONCE))
-        return limiter

@@ -1,15 +1,17 @@
 """History over HTTP: pages of it, written row by row from what is stored, and single executions."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from json.encoder import encode_basestring as quoted
 from typing import Annotated, Any, Literal
 
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, HTTPException, Query, Response
+from plugbay import CurrentUser
 
 from plugbay_scheduled_query.core.model import Execution
 from plugbay_scheduled_query.core.paging import BadParameter, paginate, period
 from plugbay_scheduled_query.core.text import format_utc
-from plugbay_scheduled_query.repository.history import HistoryFilter, HistoryRow, HistoryRows
+from plugbay_scheduled_query.repository.history import HistoryFilter, HistoryRow, HistoryRows, StoredTime
 from plugbay_scheduled_query.web.api.json_text import NO_ROWS, PIECE, execution_pieces, json_stream, to_json
 from plugbay_scheduled_query.web.api.requests import (
     FIRST_PAGE,
@@ -29,11 +31,13 @@ from plugbay_scheduled_query.web.api.results import CSV, csv_download, json_down
 from plugbay_scheduled_query.web.api.schemas import ExecutionDetails, HistoryPage, Moment, ResultAnswer
 from plugbay_scheduled_query.web.dependencies import Parts, ServiceParts
 
+SECONDS = len("YYYY-MM-DD HH:MM:SS")
 _DATE = "YYYY-MM-DD (the whole day) or YYYY-MM-DD HH:MM:SS, in UTC."
 
 StatusFilter = Annotated[Literal["all", "success", "failed", "timeout"], Query()]
 DateFrom = Annotated[Moment | None, Query(description=f"No earlier: {_DATE}", examples=["2026-11-01"])]
 DateTo = Annotated[Moment | None, Query(description=f"No later: {_DATE}", examples=["2026-11-30"])]
+Download = Callable[[str, Sequence[str], str], Response]
 
 router = APIRouter(prefix=PREFIX, tags=["History"])
 
@@ -42,10 +46,11 @@ router = APIRouter(prefix=PREFIX, tags=["History"])
     "/execution-history/{query_id}",
     summary="History of a query",
     response_model=HistoryPage,
-    responses=refusals(404),
+    responses=refusals(404, 429),
 )
-def execution_history(
+async def execution_history(
     parts: ServiceParts,
+    user: CurrentUser,
     query_id: QueryId,
     page: Page = FIRST_PAGE,
     limit: Limit = USUAL_LIMIT,
@@ -55,7 +60,45 @@ def execution_history(
 ) -> Response:
     """Executions, newest first; a page past the end is empty. Long results are sent as they are read."""
     wanted = _filter(status_filter, date_from, date_to)
-    found = parts.histories.stored_page(storable(query_id, NO_QUERY), wanted, page, limit)
+    answer = await run_sync(_page_of, parts, storable(query_id, NO_QUERY), wanted, page, limit)
+    return await parts.doors.downloads.sent(user.name, answer)
+
+
+@router.get(
+    "/executions/{execution_id}",
+    summary="One execution",
+    response_model=ExecutionDetails,
+    responses=refusals(404, 429),
+)
+async def get_execution(parts: ServiceParts, execution_id: ExecutionId, user: CurrentUser) -> Response:
+    """A history item with its whole result, and the query that it is of."""
+    return await parts.doors.downloads.answer(user.name, _details_of, parts, execution_id)
+
+
+@router.get(
+    "/executions/{execution_id}/result.csv",
+    summary="The result of one execution as CSV",
+    response_class=Response,
+    responses={**refusals(404, 429), 200: CSV},
+)
+async def execution_csv(parts: ServiceParts, execution_id: ExecutionId, user: CurrentUser) -> Response:
+    """The rows with a header line, safe to open in a spreadsheet."""
+    return await parts.doors.downloads.answer(user.name, _file_of, parts, execution_id, csv_download)
+
+
+@router.get(
+    "/executions/{execution_id}/result.json",
+    summary="The result of one execution as JSON",
+    response_model=ResultAnswer,
+    responses=refusals(404, 429),
+)
+async def execution_result(parts: ServiceParts, execution_id: ExecutionId, user: CurrentUser) -> Response:
+    """The columns and the rows."""
+    return await parts.doors.downloads.answer(user.name, _file_of, parts, execution_id, json_download)
+
+
+def _page_of(parts: Parts, query_id: int, wanted: HistoryFilter, page: int, limit: int) -> Response:
+    found = parts.histories.stored_page(query_id, wanted, page, limit)
     if found is None:
         raise HTTPException(404, NO_QUERY)
     pagination = paginate(page, limit, found.total).as_json()
@@ -63,44 +106,6 @@ def execution_history(
     if any(row.left_out for row in found.rows):
         return json_stream(page_pieces(found, rest, parts.histories.text))
     return Response(page_text(found, rest), media_type="application/json")
-
-
-@router.get(
-    "/executions/{execution_id}",
-    summary="One execution",
-    response_model=ExecutionDetails,
-    responses=refusals(404),
-)
-def get_execution(parts: ServiceParts, execution_id: ExecutionId) -> Response:
-    """A history item with its whole result, and the query that it is of."""
-    execution = _existing(parts, execution_id)
-    query_id = execution.scheduled_query_id
-    info = {"id": query_id, "name": parts.definitions.name_of(query_id) or ""}
-    return json_stream(_execution_pieces(execution, info))
-
-
-@router.get(
-    "/executions/{execution_id}/result.csv",
-    summary="The result of one execution as CSV",
-    response_class=Response,
-    responses={**refusals(404), 200: CSV},
-)
-def execution_csv(parts: ServiceParts, execution_id: ExecutionId) -> Response:
-    """The rows with a header line, safe to open in a spreadsheet."""
-    execution = _existing(parts, execution_id)
-    return csv_download(_file_name(execution), execution.result_key, execution.result or NO_ROWS)
-
-
-@router.get(
-    "/executions/{execution_id}/result.json",
-    summary="The result of one execution as JSON",
-    response_model=ResultAnswer,
-    responses=refusals(404),
-)
-def execution_result(parts: ServiceParts, execution_id: ExecutionId) -> Response:
-    """The columns and the rows."""
-    execution = _existing(parts, execution_id)
-    return json_download(_file_name(execution), execution.result_key, execution.result or NO_ROWS)
 
 
 def page_text(page: HistoryRows, rest: str) -> str:
@@ -134,8 +139,16 @@ def _existing(parts: Parts, execution_id: int) -> Execution:
     return execution
 
 
-def _file_name(execution: Execution) -> str:
-    return f"execution-{execution.id}"
+def _details_of(parts: Parts, execution_id: int) -> Response:
+    execution = _existing(parts, execution_id)
+    query_id = execution.scheduled_query_id
+    info = {"id": query_id, "name": parts.definitions.name_of(query_id) or ""}
+    return json_stream(_execution_pieces(execution, info))
+
+
+def _file_of(parts: Parts, execution_id: int, made: Download) -> Response:
+    execution = _existing(parts, execution_id)
+    return made(f"execution-{execution.id}", execution.result_key, execution.result or NO_ROWS)
 
 
 def _execution_pieces(execution: Execution, info: dict[str, Any]) -> Iterator[str]:
@@ -146,7 +159,7 @@ def _execution_pieces(execution: Execution, info: dict[str, Any]) -> Iterator[st
 
 def _before(row: HistoryRow) -> str:
     """What stands before the result of a history item."""
-    executed_at = format_utc(row.executed_at)
+    executed_at = _time(row.executed_at)
     return f'{{"id":{row.id},"executed_at":"{executed_at}","duration_ms":{row.duration_ms},"result":'
 
 
@@ -155,10 +168,14 @@ def _after(row: HistoryRow) -> str:
         f',"result_key":{row.result_key or "[]"},"status":"{row.status}"'
         f',"error_message":{_or_null(row.error_message)}'
         f',"monitor_metrics_snapshot":{row.snapshot or "null"}'
-        f',"due_at":{_or_null(format_utc(row.due_at))}'
+        f',"due_at":{_or_null(_time(row.due_at) if row.due_at else None)}'
         f',"missed":{row.missed},"attempt":{row.attempt},"trigger":"{row.trigger}"'
         f',"triggered_by":{_or_null(row.triggered_by)},"truncated":{"true" if row.truncated else "false"}}}'
     )
+
+
+def _time(stored: StoredTime) -> str:
+    return stored[:SECONDS] if isinstance(stored, str) else format_utc(stored)
 
 
 def _or_null(text: str | None) -> str:

@@ -6,10 +6,10 @@ from itertools import chain
 from typing import Any
 
 from fastapi import Response
-from fastapi.responses import StreamingResponse
 
 from plugbay_scheduled_query.core.model import Execution, Query
 from plugbay_scheduled_query.core.text import format_utc
+from plugbay_scheduled_query.web.doors import TextStream
 
 PIECE = 64_000  # characters of a result that are escaped and sent at a time
 NO_ROWS = "[]"  # the result of an execution that brought none: still an array of rows
@@ -30,7 +30,7 @@ def json_stream(pieces: Iterable[str]) -> Response:
         begun.append(piece)
         if len(piece) >= PIECE:
             chunks = (piece.encode() for piece in chain(begun, rest))
-            return StreamingResponse(chunks, media_type="application/json")
+            return TextStream(chunks, media_type="application/json")
     return Response("".join(begun).encode(), media_type="application/json")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, HTTPException, Response
 from fastapi import Query as QueryParameter
 from plugbay import CurrentUser
@@ -54,7 +55,7 @@ from plugbay_scheduled_query.web.api.schemas import (
     TryRequest,
     Zone,
 )
-from plugbay_scheduled_query.web.dependencies import Parts, ServiceParts, SlowCalls
+from plugbay_scheduled_query.web.dependencies import Parts, ServiceParts
 
 USUAL_COUNT = 5  # of a schedule's next times
 
@@ -70,7 +71,6 @@ Count = Annotated[int, Field(ge=1, le=100), PLAIN, QueryParameter(description="H
 
 router = APIRouter(prefix=PREFIX, tags=["Queries"])
 tools = APIRouter(prefix=PREFIX, tags=["Tools"])
-trials = SlowCalls("trials")
 
 
 @router.get("/scheduled-queries", summary="List queries", response_model=QueryPage, responses=refusals())
@@ -101,11 +101,12 @@ def create_query(parts: ServiceParts, body: NewQueryBody, user: CurrentUser) -> 
     "/scheduled-queries/{query_id}",
     summary="Get a query",
     response_model=QueryDetails,
-    responses=refusals(404),
+    responses=refusals(404, 429),
 )
-def get_query(parts: ServiceParts, query_id: QueryId) -> Response:
+async def get_query(parts: ServiceParts, query_id: QueryId, user: CurrentUser) -> Response:
     """The definition, how its last execution went, and the latest result."""
-    return json_stream(query_pieces(existing_query(parts, query_id)))
+    answer = await run_sync(_details, parts, query_id)
+    return await parts.doors.downloads.sent(user.name, answer)
 
 
 @router.patch(
@@ -166,10 +167,18 @@ def explain_cron(
     )
 
 
-@tools.post("/try", summary="Try a query", response_model=TryAnswer, responses=refusals())
-async def try_query(parts: ServiceParts, body: TryBody) -> Response:
+@tools.post("/try", summary="Try a query", response_model=TryAnswer, responses=refusals(429))
+async def try_query(parts: ServiceParts, body: TryBody, user: CurrentUser) -> Response:
     """Runs it once with the same guard and limits as an execution; nothing is stored."""
-    outcome = await trials.run(parts.trying.run, body)
+    return await parts.doors.tries.answer(user.name, _tried, parts, body)
+
+
+def _details(parts: Parts, query_id: int) -> Response:
+    return json_stream(query_pieces(existing_query(parts, query_id)))
+
+
+def _tried(parts: Parts, body: Mapping[str, Any]) -> Response:
+    outcome = parts.trying.run(body)
     if isinstance(outcome, Refused):
         raise refused_body(outcome, body)
     return json_stream(_outcome_pieces(outcome))

@@ -25,6 +25,7 @@ REASONS = {
     403: "The login's role is not enough.",
     404: "There is no such thing.",
     409: "It cannot be done as things are; the text says why.",
+    429: "Too many at once, of this person or in all; `Retry-After` says when to come again.",
 }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Response
-from fastapi.responses import StreamingResponse
+from plugbay import CurrentUser
 
 from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.core.results import csv_chunks, json_chunks
@@ -14,6 +14,7 @@ from plugbay_scheduled_query.web.api.queries import existing_query
 from plugbay_scheduled_query.web.api.requests import PREFIX, QueryId, refusals
 from plugbay_scheduled_query.web.api.schemas import ResultAnswer
 from plugbay_scheduled_query.web.dependencies import Parts, ServiceParts
+from plugbay_scheduled_query.web.doors import TextStream
 
 CSV: dict[str, Any] = {
     "content": {"text/csv": {"schema": {"type": "string"}, "example": "region,n\r\neu,1204\r\n"}}
@@ -29,38 +30,36 @@ router = APIRouter(prefix=PREFIX, tags=["Results"])
     "/results/{query_id}.csv",
     summary="Latest result as CSV",
     response_class=Response,
-    responses={**refusals(404), 200: CSV},
+    responses={**refusals(404, 429), 200: CSV},
 )
-def result_csv(parts: ServiceParts, query_id: QueryId) -> Response:
+async def result_csv(parts: ServiceParts, query_id: QueryId, user: CurrentUser) -> Response:
     """The rows with a header line, safe to open in a spreadsheet."""
-    query, text = _with_result(parts, query_id)
-    return csv_download(query.name, query.last_result_key, text)
+    return await parts.doors.downloads.answer(user.name, _csv_of, parts, query_id)
 
 
 @router.get(
     "/results/{query_id}.json",
     summary="Latest result as JSON",
     response_model=ResultAnswer,
-    responses=refusals(404),
+    responses=refusals(404, 429),
 )
-def result_json(parts: ServiceParts, query_id: QueryId) -> Response:
+async def result_json(parts: ServiceParts, query_id: QueryId, user: CurrentUser) -> Response:
     """The columns and the rows; columns of one name survive."""
-    query, text = _with_result(parts, query_id)
-    return json_download(query.name, query.last_result_key, text)
+    return await parts.doors.downloads.answer(user.name, _json_of, parts, query_id)
 
 
 def csv_download(name: str, columns: Sequence[str], text: str) -> Response:
     """CSV with a header line."""
     chunks = (chunk.encode() for chunk in csv_chunks(columns, text))
     headers = {"Content-Disposition": disposition(name, "csv")}
-    return StreamingResponse(chunks, headers=headers, media_type="text/csv; charset=utf-8")
+    return TextStream(chunks, headers=headers, media_type="text/csv; charset=utf-8")
 
 
 def json_download(name: str, columns: Sequence[str], text: str) -> Response:
     """One JSON object of columns and rows."""
     chunks = (chunk.encode() for chunk in json_chunks(columns, text))
     headers = {"Content-Disposition": disposition(name, "json")}
-    return StreamingResponse(chunks, headers=headers, media_type="application/json")
+    return TextStream(chunks, headers=headers, media_type="application/json")
 
 
 def disposition(name: str, extension: str) -> str:
@@ -68,6 +67,16 @@ def disposition(name: str, extension: str) -> str:
     plain = _UNSAFE.sub("-", name).strip("-.")[:LONGEST_NAME] or "result"
     true = quote(name[:LONGEST_NAME].replace("/", "-"), safe="")
     return f"attachment; filename=\"{plain}.{extension}\"; filename*=UTF-8''{true}.{extension}"
+
+
+def _csv_of(parts: Parts, query_id: int) -> Response:
+    query, text = _with_result(parts, query_id)
+    return csv_download(query.name, query.last_result_key, text)
+
+
+def _json_of(parts: Parts, query_id: int) -> Response:
+    query, text = _with_result(parts, query_id)
+    return json_download(query.name, query.last_result_key, text)
 
 
 def _with_result(parts: Parts, query_id: int) -> tuple[Query, str]:

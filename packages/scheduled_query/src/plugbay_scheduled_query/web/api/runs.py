@@ -39,7 +39,7 @@ router = APIRouter(prefix=PREFIX, tags=["Runs"])
     status_code=303,
     summary="Run a query now, from a link",
     response_class=Response,
-    responses={**refusals(404), 303: {"description": "To the list of scheduled queries."}},
+    responses={**refusals(404, 429), 303: {"description": "To the list of scheduled queries."}},
     dependencies=[Depends(runs), Depends(refuse_cross_site_get)],
 )
 async def run_now_by_link(
@@ -60,7 +60,7 @@ async def run_now_by_link(
     "/run-now/{query_id}",
     summary="Run a query now",
     response_model=RunAnswer,
-    responses=refusals(404, 409),
+    responses=refusals(404, 409, 429),
     dependencies=[Depends(runs)],
 )
 async def run_now(
@@ -115,7 +115,7 @@ def paused_reason(parts: Parts, query_id: int) -> str | None:
 
 
 async def _run(parts: Parts, query_id: int, by: str, wait_s: int) -> Ran:
-    ran = await parts.service.run_now(storable(query_id, NO_QUERY), by, wait_s)
+    ran = await parts.run_by_hand(storable(query_id, NO_QUERY), by, wait_s)
     if ran is None:
         raise HTTPException(404, NO_QUERY)
     return ran

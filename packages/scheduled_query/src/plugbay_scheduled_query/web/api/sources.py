@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, HTTPException, Query, Response
 from plugbay import CurrentUser, require_role
 
@@ -35,7 +36,7 @@ from plugbay_scheduled_query.web.api.schemas import (
     SourceList,
     TestAnswer,
 )
-from plugbay_scheduled_query.web.dependencies import Parts, ServiceParts, SlowCalls
+from plugbay_scheduled_query.web.dependencies import Parts, ServiceParts
 
 ADMIN = [require_role("admin")]
 EDITOR = [require_role("editor")]
@@ -45,7 +46,6 @@ SourceEditBody = Annotated[JsonBody, documented_as(SourceEdit)]
 Refresh = Annotated[bool, Query(description="Read the tables anew.")]
 
 router = APIRouter(prefix=PREFIX, tags=["Data sources"])
-connections = SlowCalls("connections")
 
 
 @router.get(
@@ -70,16 +70,16 @@ def list_sources(parts: ServiceParts, user: CurrentUser) -> Response:
     status_code=201,
     summary="Add a data source",
     response_model=SavedSourceAnswer,
-    responses=refusals(),
+    responses=refusals(429),
     dependencies=ADMIN,
 )
-async def add_source(parts: ServiceParts, body: NewSourceBody) -> Response:
+async def add_source(parts: ServiceParts, body: NewSourceBody, user: CurrentUser) -> Response:
     """Connects and says in `warnings` what the account can do beyond reading, and how to change that.
 
     A source that cannot be reached now is added, with a warning; Plugbay's own store is refused.
     """
-    saved = await connections.run(parts.source_editing.add, body)
-    return await connections.run(_saved, parts, saved, body, 201)
+    saved = await parts.doors.looks.run(user.name, parts.source_editing.add, body)
+    return await run_sync(_saved, parts, saved, body, 201)
 
 
 @router.get(
@@ -97,18 +97,22 @@ def get_source(parts: ServiceParts, source_id: SourceId, user: CurrentUser) -> R
     "/data-sources/{source_id}",
     summary="Edit a data source",
     response_model=SavedSourceAnswer,
-    responses=refusals(404, 409),
+    responses=refusals(404, 409, 429),
     dependencies=ADMIN,
 )
-async def edit_source(parts: ServiceParts, source_id: SourceId, body: SourceEditBody) -> Response:
+async def edit_source(
+    parts: ServiceParts, source_id: SourceId, body: SourceEditBody, user: CurrentUser
+) -> Response:
     """Changes the fields that are sent; a masked URL sent back keeps the stored password."""
     try:
-        saved = await connections.run(parts.source_editing.edit, storable(source_id, NO_SOURCE), body)
+        saved = await parts.doors.looks.run(
+            user.name, parts.source_editing.edit, storable(source_id, NO_SOURCE), body
+        )
     except UnknownSource:
         raise HTTPException(404, NO_SOURCE) from None
     except SourceLocked as error:
         raise conflict(f"This data source is locked: {error}.") from None
-    return await connections.run(_saved, parts, saved, body, 200)
+    return await run_sync(_saved, parts, saved, body, 200)
 
 
 @router.delete(
@@ -135,13 +139,15 @@ def delete_source(parts: ServiceParts, source_id: SourceId) -> Response:
     "/data-sources/{source_id}/test",
     summary="Test a data source",
     response_model=TestAnswer,
-    responses=refusals(404),
+    responses=refusals(404, 429),
     dependencies=ADMIN,
 )
-async def test_source(parts: ServiceParts, source_id: SourceId) -> Response:
+async def test_source(parts: ServiceParts, source_id: SourceId, user: CurrentUser) -> Response:
     """Connects and says what the account can do."""
     try:
-        tested = await connections.run(parts.source_editing.test, storable(source_id, NO_SOURCE))
+        tested = await parts.doors.looks.run(
+            user.name, parts.source_editing.test, storable(source_id, NO_SOURCE)
+        )
     except UnknownSource:
         raise HTTPException(404, NO_SOURCE) from None
     return json_response(_tested_json(tested))
@@ -151,15 +157,17 @@ async def test_source(parts: ServiceParts, source_id: SourceId) -> Response:
     "/data-sources/{source_id}/schema",
     summary="Tables and columns",
     response_model=SchemaAnswer,
-    responses=refusals(404, 409),
+    responses=refusals(404, 409, 429),
     dependencies=EDITOR,
 )
-async def get_schema(parts: ServiceParts, source_id: SourceId, refresh: Refresh = False) -> Response:
+async def get_schema(
+    parts: ServiceParts, source_id: SourceId, user: CurrentUser, refresh: Refresh = False
+) -> Response:
     """What a query can ask for; remembered for ten minutes. 409 when the source cannot be reached."""
-    if await connections.run(parts.sources.get, storable(source_id, NO_SOURCE)) is None:
+    if await run_sync(parts.sources.get, storable(source_id, NO_SOURCE)) is None:
         raise HTTPException(404, NO_SOURCE)
     try:
-        schema = await connections.run(parts.catalogue.schema, source_id, refresh)
+        schema = await parts.doors.looks.run(user.name, parts.catalogue.schema, source_id, refresh)
     except SourceProblem as error:
         raise conflict(f"Its tables cannot be read: {error}") from None
     return json_response(_schema_json(schema))

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import Response
+from plugbay import CurrentUser
 
 from plugbay_scheduled_query.core.rendering import count
 from plugbay_scheduled_query.core.results import read_rows
@@ -30,15 +31,23 @@ router = APIRouter(prefix=PREFIX, include_in_schema=False)
 
 
 @router.get("/dashboard")
-def dashboard(site: CurrentSite) -> Response:
+async def dashboard(site: CurrentSite, user: CurrentUser) -> Response:
     """The whole page."""
+    return await site.parts.doors.overviews.run(user.name, _whole_page, site)
+
+
+@router.get("/dashboard/live")
+async def live(site: CurrentSite, user: CurrentUser) -> Response:
+    """The same once something ran; the history only while its newest page is open."""
+    return await site.parts.doors.overviews.run(user.name, _news, site)
+
+
+def _whole_page(site: Site) -> Response:
     names = site.parts.overview.names(SUGGESTED)
     return site.page("dashboard", {**dashboard_context(site), "names": names, "topic": "dashboard"})
 
 
-@router.get("/dashboard/live")
-def live(site: CurrentSite) -> Response:
-    """The same once something ran; the history only while its newest page is open."""
+def _news(site: Site) -> Response:
     if site.has_seen(dashboard_fingerprint(site)):
         return Response(status_code=UNCHANGED)
     return site.page("dashboard_live", dashboard_context(site))

@@ -96,8 +96,12 @@ def save(site: CurrentSite, query_id: str, typed: Typed, user: CurrentUser) -> R
 
 
 @router.post("/try")
-def try_it(site: CurrentSite, typed: Typed) -> Response:
+async def try_it(site: CurrentSite, typed: Typed, user: CurrentUser) -> Response:
     """Runs the text as it stands; without JavaScript the whole form comes back with the result in it."""
+    return await site.parts.doors.tries.run(user.name, _tried_page, site, typed)
+
+
+def _tried_page(site: Site, typed: Mapping[str, str]) -> Response:
     tried = tried_context(site, typed)
     if site.is_part:
         return site.page("tried", {"tried": tried})
@@ -120,10 +124,11 @@ def metric_line(site: CurrentSite, typed: Typed) -> Response:
 
 
 @router.get("/schema/{source_id}", dependencies=EDITOR)
-def schema(site: CurrentSite, source_id: str) -> Response:
+async def schema(site: CurrentSite, source_id: str, user: CurrentUser) -> Response:
     """Tables and their columns, for the editor's completion."""
+    looks, wanted = site.parts.doors.looks, row_id(source_id, NO_SOURCE)
     try:
-        found = site.parts.catalogue.schema(row_id(source_id, NO_SOURCE))
+        found = await looks.run(user.name, site.parts.catalogue.schema, wanted)
     except SourceProblem as problem:
         raise HTTPException(409, str(problem)) from None
     return JSONResponse({"tables": completion(found.tables)})

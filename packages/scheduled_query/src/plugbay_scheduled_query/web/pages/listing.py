@@ -71,7 +71,7 @@ async def run(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
     query = await run_in_threadpool(site.query, query_id)
     if reason := await run_in_threadpool(paused_reason, site.parts, query.id):
         return await run_in_threadpool(_done, site, query_id, FlashMessage(reason, "error"))
-    ran = await site.parts.service.run_now(query.id, user.name, QUICK_S)
+    ran = await site.parts.run_by_hand(query.id, user.name, QUICK_S)
     if ran is None:
         raise HTTPException(404, NO_QUERY)
     return await run_in_threadpool(_done, site, query_id, _run_message(query.name, ran.execution))

@@ -8,6 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response
+from plugbay import CurrentUser
 from plugbay.web import row_id
 
 from plugbay_scheduled_query.core.diff import compare
@@ -58,8 +59,12 @@ def live(site: CurrentSite, query_id: str) -> Response:
 
 
 @router.get("/execution/{execution_id}", name="show")
-def show_execution(site: CurrentSite, execution_id: str) -> Response:
+async def show_execution(site: CurrentSite, execution_id: str, user: CurrentUser) -> Response:
     """One execution, with a page of its rows."""
+    return await site.parts.doors.downloads.run(user.name, _execution_page, site, execution_id)
+
+
+def _execution_page(site: Site, execution_id: str) -> Response:
     execution, query = _found(site, execution_id)
     context = _rows(execution, page_number(site.asked))
     context |= {"execution": execution, "query": query, "crumbs": crumbs(query), "topic": "history"}
@@ -67,8 +72,12 @@ def show_execution(site: CurrentSite, execution_id: str) -> Response:
 
 
 @router.get("/diff")
-def diff(site: CurrentSite) -> Response:
+async def diff(site: CurrentSite, user: CurrentUser) -> Response:
     """What changed from the older of two executions to the newer."""
+    return await site.parts.doors.diffs.run(user.name, _diff_page, site)
+
+
+def _diff_page(site: Site) -> Response:
     before, query = _found(site, site.asked.get("before", ""))
     after, other = _found(site, site.asked.get("after", ""))
     if query.id != other.id:

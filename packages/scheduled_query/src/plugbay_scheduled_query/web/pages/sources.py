@@ -36,8 +36,12 @@ def new(site: CurrentSite) -> Response:
 
 
 @router.post("/sources/add")
-def add(site: CurrentSite, typed: Typed) -> Response:
+async def add(site: CurrentSite, typed: Typed, user: CurrentUser) -> Response:
     """Stores a new source, after a look at what its account can do."""
+    return await site.parts.doors.looks.run(user.name, _added, site, typed)
+
+
+def _added(site: Site, typed: Mapping[str, str]) -> Response:
     saved = site.parts.source_editing.add(from_form(typed))
     if isinstance(saved, Refused):
         return form_page(site, typed, status_code=REFUSED, errors=saved.errors)
@@ -52,8 +56,12 @@ def edit(site: CurrentSite, source_id: str) -> Response:
 
 
 @router.post("/sources/{source_id}")
-def save(site: CurrentSite, source_id: str, typed: Typed) -> Response:
+async def save(site: CurrentSite, source_id: str, typed: Typed, user: CurrentUser) -> Response:
     """Stores what was typed."""
+    return await site.parts.doors.looks.run(user.name, _stored, site, source_id, typed)
+
+
+def _stored(site: Site, source_id: str, typed: Mapping[str, str]) -> Response:
     view = found(site, source_id)
     try:
         saved = site.parts.source_editing.edit(view.stored.id, from_form(typed))
@@ -77,8 +85,12 @@ def delete(site: CurrentSite, source_id: str) -> Response:
 
 
 @router.post("/sources/{source_id}/test")
-def test(site: CurrentSite, source_id: str) -> Response:
+async def test(site: CurrentSite, source_id: str, user: CurrentUser) -> Response:
     """Connects, and tells what came of it."""
+    return await site.parts.doors.looks.run(user.name, _tested, site, source_id)
+
+
+def _tested(site: Site, source_id: str) -> Response:
     stored = found(site, source_id).stored
     return site.to(SOURCES, *test_messages(stored.name, site.parts.source_editing.test(stored.id)))
 
@@ -93,8 +105,12 @@ def resume(site: CurrentSite, source_id: str, user: CurrentUser) -> Response:
 
 
 @router.get("/sources/{source_id}/schema")
-def schema(site: CurrentSite, source_id: str) -> Response:
+async def schema(site: CurrentSite, source_id: str, user: CurrentUser) -> Response:
     """Its tables and columns."""
+    return await site.parts.doors.looks.run(user.name, _schema_page, site, source_id)
+
+
+def _schema_page(site: Site, source_id: str) -> Response:
     view = found(site, source_id)
     context = {"view": view, "crumbs": CRUMBS, "topic": "sources", "schema": None, "problem": ""}
     try:
