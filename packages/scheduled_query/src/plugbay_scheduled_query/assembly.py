@@ -82,13 +82,10 @@ class Assembly:
 
     def _warm_gauges(self, job: object) -> None:
         """The first text reads all of them: no scrape need wait for that."""
-        self._gauges_text()
+        self.gauges_text()
 
-    def _gauges_text(self) -> str:
-        return self.parts.gauges.text() if self.parts.settings().metrics_enabled else ""
-
-    def metrics_text(self) -> str:
-        return self._gauges_text() + self.health.text()
+    def gauges_text(self) -> bytes:
+        return self.parts.gauges.text() if self.parts.settings().metrics_enabled else b""
 
     def close(self, grace_s: float) -> None:
         """Ends everything that was started; what is not recorded is recovered at the next start."""
@@ -114,21 +111,22 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     executor = Executor(_runners(settings()), clock=clock)
     sources = SourceRepository(store, host.secrets, clock)
     catalogue = Catalogue(sources, executor, host)
-    gauges = GaugeKeeper(StoredGauges(store), clock)
+    node = Node(host.data_dir)
+    gauges = GaugeKeeper(StoredGauges(store, node.id), clock)
     reports = Reports(host.events)
     notifications = Notifications(settings, lambda: engine.submit(OWNER, NOTIFY, priority=BEHIND))
     executing = Executing(clock, catalogue, executor, settings)
 
     def tell(run: Run, outcome: Outcome, execution: Execution) -> None:
-        if run.metric:
-            gauges.refresh(run.query_id)
+        if execution.feed:
+            gauges.feed(execution.feed)
         reports.tell(run, outcome, execution)
         notifications.announce(run, outcome, execution)
 
     service = Service(
         store=store,
         clock=clock,
-        node=Node(host.data_dir),
+        node=node,
         engine=engine,
         executing=executing,
         settings=settings,

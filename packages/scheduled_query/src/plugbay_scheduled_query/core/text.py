@@ -1,5 +1,6 @@
-"""Text from strangers, with its harmful characters named and fit to be quoted, and moments as text."""
+"""Text from strangers, with its harmful characters named and fit to be quoted; cells and moments as text."""
 
+import json
 import re
 from datetime import UTC, datetime
 from typing import overload
@@ -34,6 +35,19 @@ def quoted(text: str, length: int = 60) -> str:
     """Something that a stranger sent, fit to stand in a message about it."""
     short = text if len(text) <= length else text[:length] + "…"
     return "“" + "".join(character if character.isprintable() else "\ufffd" for character in short) + "”"
+
+
+def cell_text(cell: object) -> str:
+    """A cell of a result as plain text: in a file, and as a label."""
+    if isinstance(cell, str):
+        return cell
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, list | dict):
+        return json.dumps(cell, ensure_ascii=False, default=str)
+    return str(cell)
 
 
 def _name(character: str) -> str:

@@ -11,9 +11,9 @@ from plugbay import Clock, get_logger
 
 from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.guard import Rejection
-from plugbay_scheduled_query.core.metric import gauge_value
 from plugbay_scheduled_query.core.model import Execution, Outcome, Run, Status, Trigger
 from plugbay_scheduled_query.core.results import iter_rows, preview
+from plugbay_scheduled_query.core.sampling import sample
 from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.dialects import check
 from plugbay_scheduled_query.executor import Statement
@@ -61,7 +61,8 @@ class Executing:
             outcome = self.ask(run.id, run.source_id, run.sql, run.timeout, stopped_by)
             elapsed_ms = round((self._clock.monotonic() - started) * 1000)
             duration_ms = outcome.duration_ms or elapsed_ms
-            return with_value(replace(outcome, executed_at=started_at, duration_ms=duration_ms), run)
+            outcome = replace(outcome, executed_at=started_at, duration_ms=duration_ms)
+            return with_value(outcome, run, self._settings().max_series)
         except Exception as error:
             log.exception("execution_failed", query=run.query_name)
             return failed(f"internal error: {type(error).__name__}", started_at)
@@ -113,15 +114,21 @@ def interrupted(run: Run, at: datetime) -> Outcome:
     )
 
 
-def with_value(outcome: Outcome, run: Run) -> Outcome:
-    """With the number for its gauge, and the beginning of a result that is too long for a page."""
+def with_value(outcome: Outcome, run: Run, max_series: int) -> Outcome:
+    """With the samples for its metrics, and the beginning of a result that is too long for a page."""
     if outcome.result_json is None:
         return outcome
     beginning = preview(outcome.result_json)
-    # a gauge's value is looked for to the end; what a chart alone shows is not worth reading 10 MB
-    rows = iter_rows(outcome.result_json if run.metric else beginning.text)
-    value = gauge_value(rows, outcome.binary)
-    return replace(outcome, value=value, preview=None if beginning.is_whole else beginning.text)
+    # metrics are looked for to the end; what a chart alone shows is not worth reading 10 MB
+    rows = iter_rows(outcome.result_json if run.metrics else beginning.text)
+    found = sample(run.metrics, outcome.columns, rows, outcome.binary, max_series)
+    return replace(
+        outcome,
+        preview=None if beginning.is_whole else beginning.text,
+        value=found.value,
+        sampled=found.sampled,
+        metric_problem=found.problem,
+    )
 
 
 class Recorder:

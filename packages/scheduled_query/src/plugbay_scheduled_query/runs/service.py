@@ -86,7 +86,9 @@ class Service:
         self._last_beat = clock.monotonic()
         self._runs = InFlight()
         self._claiming = Claiming(clock, self._claims, engine, self._runs, settings, self._submit)
-        self._recorder = Recorder(Recording(store), clock.now, lambda: settings().keeping, self._recorded)
+        self._recorder = Recorder(
+            Recording(store, node.id), clock.now, lambda: settings().keeping, self._recorded
+        )
         self._heartbeat = Heartbeat(self._beat, lambda: len(self._runs))
 
     # what the clock asks for

@@ -14,7 +14,7 @@ from plugbay_scheduled_query.core.diff import compare
 from plugbay_scheduled_query.core.model import Execution, Query, Status
 from plugbay_scheduled_query.core.paging import BadParameter, Period, period
 from plugbay_scheduled_query.core.results import iter_rows
-from plugbay_scheduled_query.metrics.gauges import gauge_text
+from plugbay_scheduled_query.metrics.board import publication_text
 from plugbay_scheduled_query.repository.history import ALL, HistoryFilter
 from plugbay_scheduled_query.web.pages.charts import WEEKS, calendar, duration_chart, shown, value_chart
 from plugbay_scheduled_query.web.pages.editor import upcoming
@@ -32,6 +32,7 @@ from plugbay_scheduled_query.web.pages.site import (
 POINTS = 300  # executions in a chart
 HISTORY_LIMIT = 20  # executions on a page
 ROWS = 200  # of a result on a page
+METRIC_LINES = 20  # of each metric on a page
 STATUSES = (ALL, *(status.value for status in Status))
 NO_EXECUTION = "There is no such execution. It may have been removed from the history."
 DAY = len("2026-11-15")
@@ -119,7 +120,7 @@ def history_view(given: Mapping[str, str]) -> HistoryView:
 
 def live_context(site: Site, query: Query) -> dict[str, Any]:
     """What changes with each execution."""
-    parts, metric = site.parts, query.monitor_metric_config
+    parts = site.parts
     points = parts.histories.points(query.id, POINTS)
     latest = parts.overview.latest([query.id]).get(query.id)
     today = parts.clock.now().date()
@@ -133,9 +134,15 @@ def live_context(site: Site, query: Query) -> dict[str, Any]:
         "values": value_chart(points),
         "durations": duration_chart(points),
         "calendar": calendar(days, today),
-        "metric_text": gauge_text(metric, query.query, query.metric_value) if metric else "",
+        "metric_text": metric_text(site, query),
         "seen": query_fingerprint(query, parts.clock.now()),
     }
+
+
+def metric_text(site: Site, query: Query) -> str:
+    """What the query shows on /metrics, or would if it were switched on."""
+    published = site.parts.gauges.publication(query.id) if query.metrics else None
+    return publication_text(published, METRIC_LINES) if published else ""
 
 
 def about_context(site: Site, query: Query) -> dict[str, Any]:
