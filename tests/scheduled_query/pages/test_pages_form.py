@@ -19,7 +19,7 @@ FULL = Draft(
     cron_schedule="@daily",
     enabled=True,
     render_type=RenderType.METRIC,
-    monitor_metric_config=MetricConfig("orders", {"region": "eu", "query": "a=b, c"}),
+    metrics=(MetricConfig("orders", {"region": "eu", "query": "a=b, c"}),),
     data_source="sales",
     timezone="Europe/Berlin",
     timeout=60,

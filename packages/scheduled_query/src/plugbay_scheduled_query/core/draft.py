@@ -39,6 +39,11 @@ class Draft:
     description: str = ""
     tags: tuple[str, ...] = ()
 
+    @property
+    def monitor_metric_config(self) -> MetricConfig | None:
+        """The specified one: the first of its metrics."""
+        return self.metrics[0] if self.metrics else None
+
     def as_json(self) -> dict[str, Any]:
         """The fields as the API takes them; what is written so can be read back."""
         metrics = [metric.as_json() for metric in self.metrics]

@@ -95,21 +95,21 @@ def check_apart(configs: Sequence[MetricConfig]) -> None:
     """Raises BadMetric if two metrics of one query would feed the same series."""
     for one, other in combinations(configs, 2):
         if reason := clash(one, other):
-            raise BadMetric(f"two metrics of this query are called “{one.metric_name}”: {reason}")
+            raise BadMetric(f"this query would publish “{one.metric_name}” twice, {reason}")
 
 
 def clash(one: MetricConfig, other: MetricConfig) -> str | None:
-    """Why two metrics cannot stand on /metrics together; None if they can."""
+    """Why a metric cannot stand on /metrics beside another one that is there; None if it can."""
     if one.metric_name != other.metric_name:
         return None
     if one.kind is not other.kind:
-        return f"one is a {one.kind}, the other a {other.kind}"
+        return f"as a {other.kind}, and here it is a {one.kind}"
     common = one.labels.keys() & other.labels.keys()
     if any(one.labels[name] != other.labels[name] for name in common):
         return None
     if series_of(one) == series_of(other):
-        return "both have the same labels"
-    return "no label that both have tells them apart by its value"
+        return "with the same labels"
+    return "and there is no label that both have with different values"
 
 
 def series_of(config: MetricConfig) -> Series:

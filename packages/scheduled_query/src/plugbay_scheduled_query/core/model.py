@@ -153,6 +153,19 @@ class Query:
     recent_values: tuple[float | None, ...] = ()
     recent_durations_ms: tuple[int, ...] = ()
 
+    @property
+    def monitor_metric_config(self) -> MetricConfig | None:
+        """The specified one: the first of its metrics."""
+        return self.metrics[0] if self.metrics else None
+
+    @property
+    def values_are(self) -> str:
+        """What its recent values stand for, in words."""
+        first = self.monitor_metric_config
+        if first is None or first.is_plain:
+            return "Values"
+        return f"Sum of {first.metric_name}" if first.label_columns else f"Values of {first.metric_name}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:

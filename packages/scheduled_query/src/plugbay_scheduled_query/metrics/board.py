@@ -90,12 +90,16 @@ class GaugeBoard:
         self._ready = None
         shown = _Shown(publication, before)
         if before is None and (there := self._shown.get(publication.query_id)):
-            self._take_away(there)
+            self._take_metrics_away(there.publication)
         self._shown[publication.query_id] = shown
         for position, metric in enumerate(publication.metrics):
             self._put_metric(metric.metric_name, (publication.query_id, position), shown.lines[position])
-        for name, line in shown.health():
-            self._health[name][publication.query_id] = line
+        health = shown.health()
+        for name, lines in self._health.items():
+            if name in health:
+                lines[publication.query_id] = health[name]
+            else:
+                lines.pop(publication.query_id, None)
 
     def _put_metric(self, name: str, place: _Place, lines: tuple[bytes, bytes]) -> None:
         family = self._families.setdefault(name, {})
@@ -110,12 +114,15 @@ class GaugeBoard:
 
     def _take_away(self, shown: "_Shown") -> None:
         self._ready = None
-        publication = shown.publication
-        del self._shown[publication.query_id]
+        query_id = shown.publication.query_id
+        del self._shown[query_id]
+        self._take_metrics_away(shown.publication)
+        for lines in self._health.values():
+            lines.pop(query_id, None)
+
+    def _take_metrics_away(self, publication: Publication) -> None:
         for position, metric in enumerate(publication.metrics):
             self._put_metric(metric.metric_name, (publication.query_id, position), (b"", b""))
-        for lines in self._health.values():
-            lines.pop(publication.query_id, None)
 
     def _refresh(self) -> None:
         """Writes the families anew that changed since the last scrape."""
@@ -145,7 +152,7 @@ class _Shown:
         self.lines = [(header, block.text) for header, block in zip(self.headers, blocks, strict=True)]
         self.size = sum(block.size for block in blocks)
 
-    def health(self) -> Iterable[tuple[str, bytes]]:
+    def health(self) -> dict[str, bytes]:
         """The line of each health metric that has something to say."""
         shown, success = self.publication, self.publication.last_success_at
         numbers = {
@@ -154,11 +161,11 @@ class _Shown:
             "plugbay_query_samples": float(self.size),
             "plugbay_query_metric_problem": float(shown.problem is not None),
         }
-        return [
-            (name, b"%s%s%r\n" % (name.encode(), self.who, number))
+        return {
+            name: b"%s%s%r\n" % (name.encode(), self.who, number)
             for name, number in numbers.items()
             if number is not None
-        ]
+        }
 
 
 def block_of(publication: Publication, metric: MetricConfig) -> Block:

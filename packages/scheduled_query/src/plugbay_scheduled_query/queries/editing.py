@@ -87,7 +87,7 @@ class QueryEditing:
             return checked
         draft, source = checked
         timezone = self._settings().timezone
-        query = self._stored(lambda: self._definitions.create(draft, source.id, by, timezone))
+        query = self._stored(given, lambda: self._definitions.create(draft, source.id, by, timezone))
         return query if isinstance(query, Refused) else self._saved(query, FIELDS, by)
 
     def edit(
@@ -158,7 +158,7 @@ class QueryEditing:
         changed = changed_fields(draft_of(current), after)
         if not changed:
             return Saved(current)
-        query = self._stored(lambda: self._update(current, after, source.id, by))
+        query = self._stored(given, lambda: self._update(current, after, source.id, by))
         return query if isinstance(query, Refused) else self._saved(query, changed, by)
 
     def _update(self, current: Query, after: Draft, source_id: int, by: str | None) -> Query:
@@ -168,12 +168,12 @@ class QueryEditing:
             raise UnknownQuery
         return query
 
-    def _stored(self, store: Callable[[], Query]) -> Query | Refused:
+    def _stored(self, given: Mapping[str, Any], store: Callable[[], Query]) -> Query | Refused:
         """What the store says, in the words of the checks when somebody else was quicker."""
         try:
             return store()
         except SeriesTaken as taken:
-            return Refused({"metrics": str(taken)})
+            return Refused({"metrics" if "metrics" in given else FIRST_METRIC: str(taken)})
         except SourceGone:
             return Refused({"data_source": GONE})
         except BadCron as error:

@@ -40,7 +40,7 @@ def clash_with(connection: sa.Connection, metric: MetricConfig, but_for: int | N
     for name, text in connection.execute(_OTHERS, wanted):
         for other in metrics_of(text):
             if reason := clash(metric, other):
-                return f"the query {quoted(name)} already publishes the metric {metric.metric_name}: {reason}"
+                return f"the query {quoted(name)} already publishes this metric {reason}"
     return None
 
 
