@@ -94,10 +94,11 @@ metric_names = sa.Table(
     sa.Column("query_id", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("metric_name", sa.String(200), nullable=False),
+    sa.Column("type", sa.String(10), nullable=False),
     # its first fixed label and a hash of the value: who has another value there need not be looked at
     sa.Column("first_label", sa.String(200), nullable=False),
     sa.Column("first_value", sa.String(16), nullable=False),
-    sa.Index("ix_scheduled_query_metric_names", "metric_name", "first_label", "first_value"),
+    sa.Index("ix_scheduled_query_metric_names", "metric_name", "type", "first_label", "first_value"),
 )
 
 series = sa.Table(

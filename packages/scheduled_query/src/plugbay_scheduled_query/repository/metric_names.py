@@ -11,13 +11,17 @@ from plugbay_scheduled_query.core.text import quoted
 from plugbay_scheduled_query.repository.rows import metrics_of
 from plugbay_scheduled_query.tables import metric_names, queries
 
-_OF_NAME = metric_names.c.metric_name == sa.bindparam("name")
+_NAME, _TYPE = metric_names.c.metric_name, metric_names.c.type
 _LABEL, _VALUE = metric_names.c.first_label, metric_names.c.first_value
-# three ranges of the index: whose first label is another one, or the same with the same value
+_OF_NAME = sa.bindparam("name") == _NAME
+_OF_TYPE = _OF_NAME & (sa.bindparam("type") == _TYPE)
+# ranges of the index: who has another type, another first label, or the same one with the same value
 _ALIKE = sa.or_(
-    _OF_NAME & (sa.bindparam("label") > _LABEL),
-    _OF_NAME & (sa.bindparam("label") < _LABEL),
-    _OF_NAME & (sa.bindparam("label") == _LABEL) & (sa.bindparam("value") == _VALUE),
+    _OF_NAME & (sa.bindparam("type") > _TYPE),
+    _OF_NAME & (sa.bindparam("type") < _TYPE),
+    _OF_TYPE & (sa.bindparam("label") > _LABEL),
+    _OF_TYPE & (sa.bindparam("label") < _LABEL),
+    _OF_TYPE & (sa.bindparam("label") == _LABEL) & (sa.bindparam("value") == _VALUE),
 )
 _OTHERS = (
     sa.select(queries.c.name, queries.c.metric_config)
@@ -36,8 +40,8 @@ class SeriesTaken(Exception):
 def clash_with(connection: sa.Connection, metric: MetricConfig, but_for: int | None = None) -> str | None:
     """Which other query publishes a metric that this one cannot stand beside, and why not."""
     label, value = _first(metric)
-    wanted = {"name": metric.metric_name, "label": label, "value": value, "but_for": but_for or 0}
-    for name, text in connection.execute(_OTHERS, wanted):
+    wanted = {"name": metric.metric_name, "type": metric.kind.value, "label": label, "value": value}
+    for name, text in connection.execute(_OTHERS, {**wanted, "but_for": but_for or 0}):
         for other in metrics_of(text):
             if reason := clash(metric, other):
                 return f"the query {quoted(name)} already publishes this metric {reason}"
@@ -69,6 +73,7 @@ def _row(query_id: int, position: int, metric: MetricConfig) -> dict[str, object
         "query_id": query_id,
         "position": position,
         "metric_name": metric.metric_name,
+        "type": metric.kind.value,
         "first_label": label,
         "first_value": value,
     }

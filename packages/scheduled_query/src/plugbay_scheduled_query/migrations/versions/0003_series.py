@@ -29,13 +29,14 @@ def upgrade() -> None:
         sa.Column("query_id", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("metric_name", sa.String(200), nullable=False),
+        sa.Column("type", sa.String(10), nullable=False),
         sa.Column("first_label", sa.String(200), nullable=False),
         sa.Column("first_value", sa.String(16), nullable=False),
     )
     op.create_index(
         "ix_scheduled_query_metric_names",
         "scheduled_query_metric_names",
-        ["metric_name", "first_label", "first_value"],
+        ["metric_name", "type", "first_label", "first_value"],
     )
     op.create_table(
         "scheduled_query_series",
@@ -65,6 +66,7 @@ def _name(query_id: int, metric: dict[str, object]) -> dict[str, object]:
         "query_id": query_id,
         "position": 0,
         "metric_name": metric["metric_name"],
+        "type": "gauge",
         "first_label": label,
         "first_value": blake2b(labels.get(label, "").encode(), digest_size=8).hexdigest(),
     }
