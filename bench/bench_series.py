@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -19,7 +20,7 @@ from plugbay import Store, SystemClock
 from plugbay.store import open_store
 from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.draft import Draft
-from plugbay_scheduled_query.core.model import Execution, MetricConfig, Outcome, Status
+from plugbay_scheduled_query.core.model import Execution, MetricConfig, Outcome, Run, Status
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
@@ -33,7 +34,6 @@ QUERIES, SERIES, GAUGES = 100, 1_000, 10_000
 NODE = "bench"
 COLUMNS = ("country", "status", "orders")
 YEARLY = "0 0 1 1 *"
-ROUNDS = 5
 
 
 class Bench:
@@ -54,13 +54,18 @@ class Bench:
         return GaugeKeeper(StoredGauges(self.store, NODE), self.clock)
 
     def add(self, name: str, metric: MetricConfig) -> int:
-        draft = Draft(name=name, query="SELECT 1", cron_schedule=YEARLY, data_source="shop", metrics=(metric,))
+        draft = Draft(
+            name=name, query="SELECT 1", cron_schedule=YEARLY, data_source="shop", metrics=(metric,)
+        )
         return self.definitions.create(draft, 1, None, "UTC").id
 
-    def record(self, query_id: int, outcome: Outcome) -> Execution:
-        """One execution from its result to the board."""
+    def claim(self, query_id: int) -> Run:
         run, _ = self.claims.start_now(query_id, "bench")
         assert run
+        return run
+
+    def record(self, run: Run, outcome: Outcome) -> Execution:
+        """One execution from its result to the board."""
         sampled = with_value(outcome, run, 100_000)
         (execution,) = self.recording.record([(run, sampled)], self.clock.now(), Keeping(limit_history=1))
         assert execution
@@ -102,16 +107,22 @@ def tell(what: str, figure: str) -> None:
 
 def bench_recording(bench: Bench) -> None:
     query = bench.add("one", MetricConfig("bench_one", {"shop": "a"}, ("country", "status")))
-    bench.record(query, result(SERIES))
+    bench.record(bench.claim(query), result(SERIES))
     outcomes = [result(SERIES, n + 1) for n in range(9)]
-    every = cpu_ms([lambda o=one: bench.record(query, o) for one in outcomes])  # type: ignore[misc]
+    every = cpu_ms(records(bench, query, outcomes))
     tell("recording 1,000 series, all changed", f"{every:.1f} ms CPU")
     outcomes = [result(SERIES, n + 20, changed=3) for n in range(9)]
-    few = cpu_ms([lambda o=one: bench.record(query, o) for one in outcomes])  # type: ignore[misc]
+    few = cpu_ms(records(bench, query, outcomes))
     tell("the same with 3 changed values", f"{few:.1f} ms CPU, {written(bench, query):,} bytes written")
     plain = bench.add("plain", MetricConfig("bench_plain"))
-    one = cpu_ms([lambda: bench.record(plain, result(SERIES)) for _ in range(9)])
+    one = cpu_ms(records(bench, plain, outcomes))
     tell("for comparison, the same result with one gauge", f"{one:.1f} ms CPU")
+
+
+def records(bench: Bench, query: int, outcomes: list[Outcome]) -> Iterator[Callable[[], object]]:
+    """The recording of each, claimed before."""
+    for outcome in outcomes:
+        yield partial(bench.record, bench.claim(query), outcome)
 
 
 def written(bench: Bench, query: int) -> int:
@@ -121,7 +132,7 @@ def written(bench: Bench, query: int) -> int:
     )
     with bench.store.connect() as connection:
         before = {digest for digest, _ in connection.execute(text)}
-    bench.record(query, result(SERIES, 99, changed=3))
+    bench.record(bench.claim(query), result(SERIES, 99, changed=3))
     with bench.store.connect() as connection:
         return sum(size for digest, size in connection.execute(text) if digest not in before)
 
@@ -132,7 +143,7 @@ def bench_scrapes(bench: Bench) -> None:
         for n in range(QUERIES)
     ]
     for query in ids:
-        bench.record(query, result(SERIES))
+        bench.record(bench.claim(query), result(SERIES))
     as_if_long_ago(bench)
     process = psutil.Process()
     bench.keeper = bench.fresh_keeper()
@@ -149,7 +160,7 @@ def bench_scrapes(bench: Bench) -> None:
 
     def one_changed() -> Iterator[Callable[[], object]]:
         for n in range(11):
-            bench.record(ids[n], result(SERIES, n + 1))
+            bench.record(bench.claim(ids[n]), result(SERIES, n + 1))
             yield bench.keeper.text
 
     tell("scrape, one query of 1,000 series changed here", f"{cpu_ms(one_changed()):.1f} ms CPU")
@@ -157,8 +168,7 @@ def bench_scrapes(bench: Bench) -> None:
 
     def changed_elsewhere() -> Iterator[Callable[[], object]]:
         for n in range(11):
-            run, _ = bench.claims.start_now(ids[n], "bench")
-            assert run
+            run = bench.claim(ids[n])
             outcome = with_value(result(SERIES, n + 50), run, 100_000)
             other.record([(run, outcome)], bench.clock.now(), Keeping(limit_history=1))
             yield bench.keeper.text
@@ -181,8 +191,7 @@ def bench_gauges(bench: Bench) -> None:
         for round_ in range(3):
             batch = []
             for query in ids:
-                run, _ = bench.claims.start_now(query, "bench")
-                assert run
+                run = bench.claim(query)
                 batch.append((run, with_value(result(1, round_), run, 1_000)))
             for start in range(0, GAUGES, 128):
                 part = batch[start : start + 128]
@@ -193,7 +202,10 @@ def bench_gauges(bench: Bench) -> None:
             yield bench.keeper.text
 
     tell(f"scrape of {GAUGES:,} gauges that all changed", f"{cpu_ms(all_changed()):.1f} ms CPU")
-    tell(f"scrape of {GAUGES:,} gauges, nothing changed since", f"{cpu_ms([bench.keeper.text] * 21):.2f} ms CPU")
+    tell(
+        f"scrape of {GAUGES:,} gauges, nothing changed since",
+        f"{cpu_ms([bench.keeper.text] * 21):.2f} ms CPU",
+    )
 
 
 def main() -> None:

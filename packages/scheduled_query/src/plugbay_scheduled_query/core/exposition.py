@@ -29,12 +29,12 @@ class Line(NamedTuple):
 def lines_of(metric: MetricConfig, values: Mapping[tuple[str, ...], float]) -> list[str]:
     """One line for each sample, ordered by labels: the order of rows may change though no value does."""
     fixed = [f'{name}="{_escaped(value)}"' for name, value in metric.labels.items()]
-    names = [f'{name}="' for name in metric.label_columns]
-    if not names:
-        series = f"{metric.metric_name}{{{','.join(fixed)}}}" if fixed else metric.metric_name
-        return [f"{series} {value!r}\n" for value in values.values()]
-    before = metric.metric_name + "{" + "".join([f"{pair}," for pair in fixed])
-    return sorted([f"{before}{_pairs(names, row)}}} {value!r}\n" for row, value in values.items()])
+    pairs = [*[pair.replace("%", "%%") for pair in fixed], *[f'{name}="%s"' for name in metric.label_columns]]
+    line = f"{metric.metric_name}{{{','.join(pairs)}}} %r\n" if pairs else f"{metric.metric_name} %r\n"
+    rows = values.items()
+    if _TO_ESCAPE.search("".join(["".join(row) for row in values])):
+        rows = {tuple([_escaped(text) for text in row]): value for row, value in rows}.items()
+    return sorted([line % (*row, value) for row, value in rows])
 
 
 def parts_of(metric: MetricConfig, values: Mapping[tuple[str, ...], float]) -> tuple[Part, ...]:
@@ -54,10 +54,6 @@ def key_of(metric: MetricConfig) -> str:
     """What makes samples those of a metric: one whose key changed begins without any."""
     columns, labels = [*metric.label_columns, metric.value_column], sorted(metric.labels.items())
     return _digest(json.dumps([metric.metric_name, metric.kind, labels, columns]).encode())
-
-
-def _pairs(names: list[str], row: tuple[str, ...]) -> str:
-    return ",".join([f'{name}{_escaped(text)}"' for name, text in zip(names, row, strict=True)])
 
 
 def _cut(lines: Iterable[str]) -> Iterator[list[str]]:

@@ -23,6 +23,7 @@ RESERVED_LABELS = ("le", "quantile")
 
 _PLAIN = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)")
 _TOO_LONG_TO_SPELL = 10**15
+_SAFE_INT = 10**300  # any float can hold less
 _METRIC_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
 _LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 
@@ -115,6 +116,14 @@ def clash(one: MetricConfig, other: MetricConfig) -> str | None:
 def series_of(config: MetricConfig) -> Series:
     """What makes two gauges the same to Prometheus: an empty label is no label, and order is nothing."""
     return config.metric_name, frozenset((name, value) for name, value in config.labels.items() if value)
+
+
+def float_in(cell: object) -> float | None:
+    """The same as a float, with a short way for what most cells are."""
+    if type(cell) is int and -_SAFE_INT < cell < _SAFE_INT:
+        return float(cell)
+    number = number_in(cell)
+    return None if number is None else float(number)
 
 
 def gauge_value(rows: Iterable[Iterable[object]], binary: Collection[int] = ()) -> float | None:

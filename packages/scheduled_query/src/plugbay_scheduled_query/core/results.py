@@ -42,6 +42,12 @@ def read_rows(text: str, limit: int | None = None) -> list[list[Any]]:
     return list(islice(iter_rows(text), limit))
 
 
+def all_rows(text: str) -> list[list[Any]]:
+    """Every row at once, which is quicker where none can be spared."""
+    rows: list[list[Any]] = _DECODER.decode(text)
+    return _without_surrogates(rows) if "\\ud" in text else rows
+
+
 def preview(text: str) -> Preview:
     """The first 50 rows, or as many of them as fit into 64 kB."""
     kept: list[str] = []

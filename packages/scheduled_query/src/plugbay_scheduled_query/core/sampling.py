@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from plugbay_scheduled_query.core.exposition import parts_of
-from plugbay_scheduled_query.core.metric import MAX_VALUE, gauge_value, number_in
+from plugbay_scheduled_query.core.metric import MAX_VALUE, float_in, gauge_value
 from plugbay_scheduled_query.core.model import MetricConfig, Outcome, Sampled
 from plugbay_scheduled_query.core.text import cell_text, quoted
 
@@ -89,12 +90,12 @@ class _Taken:
         if self.missing or value_at is None:
             return
         self.values = {}
-        label_at = [found[name] for name in self.metric.label_columns]
+        label_at = [at for name in self.metric.label_columns if (at := found[name]) is not None]
         is_usable = value_at not in binary
         for row in rows if self.metric.label_columns else rows[:1]:
-            number = number_in(row[value_at]) if is_usable else None
-            if number is not None:
-                self._put(tuple([_label(row[at]) for at in label_at if at is not None]), float(number))
+            value = float_in(row[value_at]) if is_usable else None
+            if value is not None:
+                self._put(tuple([_label(row[at]) for at in label_at]), value)
         self.has_no_number = bool(rows) and not self.values and not self.left_out
 
     def problems(self, max_series: int) -> list[str]:
@@ -147,8 +148,11 @@ def _index(columns: Sequence[str], name: str) -> int | None:
 
 
 def _label(cell: object) -> str:
+    text = cell if isinstance(cell, str) else cell_text(cell)
+    if len(text) > MAX_VALUE:
+        text = text[:MAX_VALUE]
     # a NUL would end the text of the whole scrape for Prometheus
-    return cell_text(cell)[:MAX_VALUE].replace("\0", "\ufffd")
+    return text.replace("\0", "\ufffd") if "\0" in text else text
 
 
 def _of_one(metric: MetricConfig, row: tuple[str, ...], value: float) -> Snapshot:
@@ -156,11 +160,12 @@ def _of_one(metric: MetricConfig, row: tuple[str, ...], value: float) -> Snapsho
 
 
 def _of_many(metric: MetricConfig, values: Mapping[tuple[str, ...], float]) -> Snapshot:
-    samples = [{"labels": labels_of(metric, row), "value": value} for row, value in values.items()]
+    first = islice(values.items(), SNAPSHOT_SAMPLES)
+    samples = [{"labels": labels_of(metric, row), "value": value} for row, value in first]
     return {
         "metric_name": metric.metric_name,
         "labels": dict(metric.labels),
         "value": samples[0]["value"] if samples else None,
-        "samples": samples[:SNAPSHOT_SAMPLES],
-        "series": len(samples),
+        "samples": samples,
+        "series": len(values),
     }

@@ -11,7 +11,7 @@ from plugbay import PlugbayError, Store, get_logger
 
 from plugbay_scheduled_query.core.exposition import key_of
 from plugbay_scheduled_query.core.model import Execution, Feed, MetricConfig, Outcome, Run, Status
-from plugbay_scheduled_query.core.sampling import chart_value, snapshot
+from plugbay_scheduled_query.core.sampling import Snapshot, chart_value, snapshot
 from plugbay_scheduled_query.repository.pruning import Keeping, prune
 from plugbay_scheduled_query.repository.rows import metrics_of, moment_after
 from plugbay_scheduled_query.repository.series import (
@@ -73,6 +73,7 @@ class _Entry:
     state: dict[str, Any]
     metric_config: str | None
     version: int | None  # of the definition; none if it is deleted
+    snapshot: Snapshot | None
     series: list[NewSeries] = field(default_factory=list)
     result_id: int | None = None
     history_id: int | None = None
@@ -143,7 +144,8 @@ class Recording:
                 log.warning("result_dropped", query=run.query_name, run=run.id, attempt=run.attempt)
                 continue
             version, deleted_at = state.pop("version"), state.pop("deleted_at")
-            yield _Entry(run, outcome, state, state.pop("metric_config"), None if deleted_at else version)
+            config, samples = state.pop("metric_config"), snapshot(run.metrics, outcome)
+            yield _Entry(run, outcome, state, config, None if deleted_at else version, samples)
 
     def _insert_results(self, connection: sa.Connection, entries: list[_Entry]) -> None:
         with_result = [entry for entry in entries if entry.outcome.result_json is not None]
@@ -193,7 +195,7 @@ def _result_row(entry: _Entry) -> dict[str, Any]:
 
 def _history_row(entry: _Entry) -> dict[str, Any]:
     run, outcome, state = entry.run, entry.outcome, entry.state
-    status, samples = outcome.status.value, snapshot(run.metrics, outcome)
+    status, samples = outcome.status.value, entry.snapshot
     state["last_number"] += 1
     state[f"last_{status}"] += 1
     return {
@@ -297,7 +299,7 @@ def _execution(entry: _Entry) -> Execution:
         error_message=outcome.error,
         result=outcome.result_json,
         result_key=outcome.columns,
-        monitor_metrics_snapshot=snapshot(run.metrics, outcome),
+        monitor_metrics_snapshot=entry.snapshot,
         due_at=run.due_at,
         missed=run.missed,
         attempt=run.attempt,

@@ -2,17 +2,17 @@
 
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from plugbay import Clock, get_logger
 
 from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.model import Execution, Outcome, Run, Status, Trigger
-from plugbay_scheduled_query.core.results import iter_rows, preview
+from plugbay_scheduled_query.core.results import all_rows, iter_rows, preview
 from plugbay_scheduled_query.core.sampling import sample
 from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.dialects import check
@@ -119,8 +119,10 @@ def with_value(outcome: Outcome, run: Run, max_series: int) -> Outcome:
     if outcome.result_json is None:
         return outcome
     beginning = preview(outcome.result_json)
-    # metrics are looked for to the end; what a chart alone shows is not worth reading 10 MB
-    rows = iter_rows(outcome.result_json if run.metrics else beginning.text)
+    if any(not metric.is_plain for metric in run.metrics):
+        rows: Iterable[list[Any]] = all_rows(outcome.result_json)
+    else:  # a number is looked for to the end; what a chart alone shows is not worth reading 10 MB
+        rows = iter_rows(outcome.result_json if run.metrics else beginning.text)
     found = sample(run.metrics, outcome.columns, rows, outcome.binary, max_series)
     return replace(
         outcome,
