@@ -244,7 +244,7 @@ def _apply(entry: _Entry, now: datetime, node: str | None) -> int | None:
 def _sample(entry: _Entry) -> None:
     """Gives the metrics their samples: those that are still the query's, which may have been edited since."""
     run, outcome, state = entry.run, entry.outcome, entry.state
-    current = metrics_of(entry.metric_config)
+    current = metrics_of(entry.metric_config) if entry.version is not None else ()
     if outcome.status is Status.SUCCESS:
         entry.series = sampled_series(run.query_id, outcome.sampled, current) if outcome.sampled else []
         if run.metrics == current:
