@@ -1,4 +1,4 @@
-"""Metrics from rows: sampling, recording, storage, memory, start and scrape, of 100,000 series in 100 queries.
+"""Metrics from rows: sampling, recording, memory, start and scrape, of 100,000 series in 100 queries.
 
 With the URL of an empty PostgreSQL database as its argument it measures that store instead of SQLite.
 """

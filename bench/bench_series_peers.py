@@ -1,7 +1,7 @@
 """100 queries of 1,000 rows each, a series for each row, under `plugbay serve` and under query-exporter.
 
-All are due each minute. Between two full minutes, when all have run and nothing changes, each server is scraped
-several times: told are the CPU time of a scrape, its size, the CPU of a minute and the memory of all processes.
+All are due each minute. Between two full minutes, when all have run and nothing changes, each server is
+scraped several times: told are the CPU time of a scrape, its size, the CPU of a minute and the memory.
 """
 
 import json

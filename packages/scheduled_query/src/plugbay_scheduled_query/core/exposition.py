@@ -39,7 +39,7 @@ def lines_of(metric: MetricConfig, values: Mapping[tuple[str, ...], float]) -> l
 
 def parts_of(metric: MetricConfig, values: Mapping[tuple[str, ...], float]) -> tuple[Part, ...]:
     """The lines in parts: where one ends depends on its last line's labels alone, so a row more moves one."""
-    return tuple([_part(lines) for lines in _cut(lines_of(metric, values))])
+    return tuple([_part(lines) for lines in _cut(map(str.encode, lines_of(metric, values)))])
 
 
 def read_lines(text: bytes) -> Iterator[Line]:
@@ -56,11 +56,11 @@ def key_of(metric: MetricConfig) -> str:
     return _digest(json.dumps([metric.metric_name, metric.kind, labels, columns]).encode())
 
 
-def _cut(lines: Iterable[str]) -> Iterator[list[str]]:
-    part: list[str] = []
+def _cut(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    part: list[bytes] = []
     for line in lines:
         part.append(line)
-        is_end = crc32(line.rpartition(" ")[0].encode()) % PART_LINES == 0
+        is_end = crc32(line[: line.rindex(b" ")]) % PART_LINES == 0
         if is_end or len(part) == MOST_LINES:
             yield part
             part = []
@@ -68,8 +68,8 @@ def _cut(lines: Iterable[str]) -> Iterator[list[str]]:
         yield part
 
 
-def _part(lines: list[str]) -> Part:
-    text = "".join(lines).encode()
+def _part(lines: list[bytes]) -> Part:
+    text = b"".join(lines)
     return Part(_digest(text), len(lines), text)
 
 

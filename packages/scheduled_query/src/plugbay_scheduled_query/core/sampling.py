@@ -89,13 +89,10 @@ class _Taken:
         value_at = self._value_at(columns, found)
         if self.missing or value_at is None:
             return
-        self.values = {}
         label_at = [at for name in self.metric.label_columns if (at := found[name]) is not None]
-        is_usable = value_at not in binary
-        for row in rows if self.metric.label_columns else rows[:1]:
-            value = float_in(row[value_at]) if is_usable else None
-            if value is not None:
-                self._put(tuple([_label(row[at]) for at in label_at]), value)
+        self.values = {}
+        if value_at not in binary:
+            self._fill(self.values, rows if self.metric.label_columns else rows[:1], label_at, value_at)
         self.has_no_number = bool(rows) and not self.values and not self.left_out
 
     def problems(self, max_series: int) -> list[str]:
@@ -122,14 +119,24 @@ class _Taken:
         labels = set(found.values())
         return next((index for index in range(len(columns)) if index not in labels), None)
 
-    def _put(self, labels: tuple[str, ...], value: float) -> None:
-        assert self.values is not None
-        if labels in self.values:
-            self.doubled += 1
-        elif len(self.values) >= self.room:
-            self.left_out += 1
-        else:
-            self.values[labels] = value
+    def _fill(
+        self,
+        values: dict[tuple[str, ...], float],
+        rows: Sequence[Sequence[object]],
+        label_at: Sequence[int],
+        value_at: int,
+    ) -> None:
+        for row in rows:
+            value = float_in(row[value_at])
+            if value is None:
+                continue
+            labels = tuple([_label(row[at]) for at in label_at])
+            if labels in values:
+                self.doubled += 1
+            elif len(values) >= self.room:
+                self.left_out += 1
+            else:
+                values[labels] = value
 
 
 def _values(metric: MetricConfig, outcome: Outcome) -> Mapping[tuple[str, ...], float]:

@@ -15,7 +15,9 @@ _DIGESTS = sa.select(series.c.query_id, series.c.metric_key, series.c.digest).wh
 )
 _OF_QUERY = series.c.query_id == sa.bindparam("b_query_id")
 _OF_METRIC = _OF_QUERY & (series.c.metric_key == sa.bindparam("b_metric_key"))
-_DELETE_PART = sa.delete(series).where(_OF_METRIC, series.c.digest == sa.bindparam("b_digest"))
+_DELETE_PARTS = sa.delete(series).where(
+    _OF_METRIC, series.c.digest.in_(sa.bindparam("b_digests", expanding=True))
+)
 _DELETE_OTHERS = sa.delete(series).where(
     _OF_QUERY, series.c.metric_key.not_in(sa.bindparam("b_keys", expanding=True))
 )
@@ -58,14 +60,13 @@ def write_series(connection: sa.Connection, replaced: Sequence[NewSeries]) -> No
     if not replaced:
         return
     known = _digests(connection, {one.query_id for one in replaced})
-    gone, new = [], []
+    new: list[dict[str, object]] = []
     for one in replaced:
         before = known.get(one[:2], set())
         now = {part.digest: part for part in one.parts}
-        gone += [_key(one) | {"b_digest": digest} for digest in before - now.keys()]
+        if gone := sorted(before - now.keys()):
+            connection.execute(_DELETE_PARTS, _key(one) | {"b_digests": gone})
         new += [_row(one, part) for digest, part in now.items() if digest not in before]
-    if gone:
-        connection.execute(_DELETE_PART, gone)
     if new:
         connection.execute(sa.insert(series), new)
 
