@@ -43,7 +43,6 @@ def test_the_endpoint_needs_a_login_and_has_the_exact_content_type(make_host, cl
     assert "www-authenticate" in stranger.headers
 
 
-@pytest.mark.parametrize("text", [None, 5, ["a 1"]])
 def test_ready_bytes_are_taken_as_they_are():
     metrics = MetricsRegistry()
     metrics.add("a", lambda: b"a 1")
@@ -51,6 +50,7 @@ def test_ready_bytes_are_taken_as_they_are():
     assert metrics.exposition() == b"a 1\nb 2\n"
 
 
+@pytest.mark.parametrize("text", [None, 5, ["a 1"]])
 def test_an_owner_whose_text_is_none_is_left_out(text: object):
     metrics = MetricsRegistry()
     metrics.add("bad", lambda: text)
