@@ -186,5 +186,7 @@ def test_a_chart_shows_the_sum_of_series_else_the_first_number() -> None:
     assert chart_value([ORDERS], found) == 12.0
     assert chart_value([], found) == 7.0
     assert chart_value([ORDERS], outcome(sample([ORDERS], ("country", "n"), []))) is None
+    endless = outcome(sample([ORDERS], ("country", "n"), [["de", 1.7e308], ["fr", 1.7e308]]))
+    assert chart_value([ORDERS], endless) is None
     column = MetricConfig("orders", value_column="n")
     assert chart_value([column], outcome(sample([column], ("m", "n"), [[1, 2]]))) == 2.0

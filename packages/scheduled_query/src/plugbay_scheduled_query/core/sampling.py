@@ -1,5 +1,6 @@
 """What a result gives the metrics of its query: which rows become samples, and what must be said of it."""
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -54,7 +55,8 @@ def chart_value(metrics: Sequence[MetricConfig], outcome: Outcome) -> float | No
     if not metrics or metrics[0].is_plain:
         return outcome.value
     values = _values(metrics[0], outcome)
-    return sum(values.values()) if values else None
+    total = sum(values.values())
+    return total if values and math.isfinite(total) else None
 
 
 def snapshot(metrics: Sequence[MetricConfig], outcome: Outcome) -> Snapshot | None:
