@@ -14,11 +14,12 @@ from plugbay_scheduled_query.core.capacity import Load, Pace, measure
 from plugbay_scheduled_query.core.diff import compare
 from plugbay_scheduled_query.core.draft import DraftRules, check_new
 from plugbay_scheduled_query.core.metric import gauge_value
-from plugbay_scheduled_query.core.model import Sample
+from plugbay_scheduled_query.core.model import MetricConfig
 from plugbay_scheduled_query.core.paging import NumberRange, numbers_of_page
 from plugbay_scheduled_query.core.results import csv_chunks, iter_rows, preview
 from plugbay_scheduled_query.core.schedule import parse, zone
-from plugbay_scheduled_query.metrics.gauges import GaugeBoard
+from plugbay_scheduled_query.metrics.board import GaugeBoard
+from plugbay_scheduled_query.repository.gauges import Publication
 
 NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 ROUNDS = 7
@@ -109,12 +110,12 @@ def bench_results() -> None:
 
 def bench_gauges() -> None:
     samples = [
-        Sample(
+        Publication(
             query_id=n,
             query_name=f"Query {n}",
             query_text="SELECT count(*) FROM orders WHERE day = current_date " * 4,
-            metric_name=f"orders_{n}",
-            labels={"region": "eu", "team": "core"},
+            metrics=(MetricConfig(f"orders_{n}", {"region": "eu", "team": "core"}),),
+            changed_at=NOON,
             value=n * 1.5,
             is_up=True,
             last_success_at=NOON,
@@ -123,14 +124,14 @@ def bench_gauges() -> None:
     ]
     board = GaugeBoard(samples)
     board.text()
-    size = len(board.text().encode()) // 1000
-    report(f"exposition of 10,000 gauges, joined ({size} kB)", lambda: board.text().encode(), 5)
+    size = len(board.text()) // 1000
+    report(f"exposition of 10,000 gauges, joined ({size} kB)", board.text, 5)
     report("one new sample of 10,000", lambda: board.put(samples[5_000]), 500)
 
     def scrape_after_runs() -> bytes:
         for sample in samples[:1000]:
             board.put(sample)
-        return board.text().encode()
+        return board.text()
 
     report("exposition of 10,000 gauges, 1,000 of them new", scrape_after_runs)
     report("exposition of 10,000 gauges from nothing", lambda: GaugeBoard(samples).text())

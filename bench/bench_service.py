@@ -69,13 +69,13 @@ def fresh_store(folder: str) -> tuple[Store, Definitions]:
 def fill(store: Store, count: int, next_run_at: datetime, metric: bool = False) -> None:
     """Copies of one definition, so many, in one transaction."""
     definitions = Definitions(store, SystemClock())
-    config = MetricConfig("orders", {"n": "0"}) if metric else None
+    metrics = (MetricConfig("orders", {"n": "0"}),) if metric else ()
     draft = Draft(
         name="q",
         query="SELECT 1",
         cron_schedule="@yearly",
         data_source="shop",
-        monitor_metric_config=config,
+        metrics=metrics,
     )
     first = definitions.create(draft, 1, None, "UTC")
     with store.begin() as connection:
@@ -100,7 +100,7 @@ def fill(store: Store, count: int, next_run_at: datetime, metric: bool = False) 
 def _gauge(n: int, metric: bool) -> dict[str, str | None]:
     if not metric:
         return {"series_key": None, "metric_config": None}
-    return {"series_key": str(n), "metric_config": f'{{"metric_name": "orders", "labels": {{"n": "{n}"}}}}'}
+    return {"series_key": str(n), "metric_config": f'[{{"metric_name": "orders", "labels": {{"n": "{n}"}}}}]'}
 
 
 def _batches(start: int, stop: int) -> list[range]:

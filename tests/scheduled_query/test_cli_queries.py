@@ -87,12 +87,13 @@ def test_what_is_imported_is_exported_again(shop):
     assert (found.exit_code, found.stdout) == (0, "")
     assert found.stderr.splitlines() == ["created   Orders", "created   Sales", "2 created."]
     first, second = exported()["queries"]
-    assert second == SALES
+    assert second == {**SALES, "metrics": [SALES["monitor_metric_config"]]}
     assert first == {
         **ORDERS,
         "enabled": True,
         "render_type": "auto",
         "monitor_metric_config": None,
+        "metrics": [],
         "data_source": "shop",
         "timezone": None,
         "timeout": None,

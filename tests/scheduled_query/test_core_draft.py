@@ -18,7 +18,7 @@ from plugbay_scheduled_query.core.draft import (
     draft_of,
     starts_afresh,
 )
-from plugbay_scheduled_query.core.metric import Series, series_of
+from plugbay_scheduled_query.core.metric import clash
 from plugbay_scheduled_query.core.model import MetricConfig, Query, RenderType
 
 RULES = DraftRules(data_sources={"sales"})
@@ -67,7 +67,7 @@ def test_every_field_is_taken() -> None:
         "tags": ["shop", "daily"],
     }
     draft = accepted(**full)
-    assert draft.as_json() == full
+    assert draft.as_json() == full | {"metrics": [full["monitor_metric_config"]]}
     assert draft.monitor_metric_config == MetricConfig("orders", {"region": "eu"})
 
 
@@ -248,12 +248,13 @@ def test_a_bad_metric_is_refused_at_its_field(given: Any, words: str) -> None:
 
 
 def test_the_same_series_twice_is_refused_with_the_name_of_its_owner() -> None:
-    taken = series_of(MetricConfig("orders", {"region": "eu"}))
+    taken = MetricConfig("orders", {"region": "eu"})
 
-    def series_owner(series: Series) -> str | None:
-        return "Orders of today" if series == taken else None
+    def metric_clash(metric: MetricConfig) -> str | None:
+        reason = clash(metric, taken)
+        return f"the query “Orders of today” already publishes this metric {reason}" if reason else None
 
-    rules = replace(RULES, series_owner=series_owner)
+    rules = replace(RULES, metric_clash=metric_clash)
     found = errors(
         rules, monitor_metric_config={"metric_name": "orders", "labels": {"region": "eu", "x": ""}}
     )

@@ -1,5 +1,7 @@
 """The metric configuration: what Prometheus allows, what we refuse, and which series are the same."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,11 +9,11 @@ from plugbay_scheduled_query.core.metric import (
     MAX_LABELS,
     BadMetric,
     check_config,
+    clash,
     gauge_value,
     series_of,
-    snapshot,
 )
-from plugbay_scheduled_query.core.model import MetricConfig
+from plugbay_scheduled_query.core.model import MetricConfig, MetricType
 
 
 def config(name: str = "orders", **labels: str) -> MetricConfig:
@@ -177,9 +179,83 @@ def test_the_gauge_gets_the_first_number_as_a_float() -> None:
     assert gauge_value([["Monday", None, True]]) is None
 
 
-def test_the_snapshot_has_the_specified_fields() -> None:
-    assert snapshot(config(region="eu"), 12.5) == {
+# --- columns ---------------------------------------------------------------------------------------------
+
+
+def test_all_that_can_be_set_is_read_and_given_back() -> None:
+    given = {
         "metric_name": "orders",
-        "labels": {"region": "eu"},
-        "value": 12.5,
+        "labels": {"shop": "a"},
+        "label_columns": ["country", "status"],
+        "value_column": "Number of orders",
+        "type": "counter",
+        "help": "Orders that came in.",
+        "on_failure": "drop",
     }
+    assert check_config(given).as_json() == given
+
+
+def test_what_is_not_set_does_not_appear() -> None:
+    nothing = {"label_columns": [], "value_column": None, "type": None, "help": "", "on_failure": None}
+    assert check_config({"metric_name": "orders", **nothing}).as_json() == {
+        "metric_name": "orders",
+        "labels": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"label_columns": "country"}, "label_columns must be a list"),
+        ({"label_columns": ["Number of orders"]}, "the label name “Number of orders” is not valid"),
+        ({"label_columns": ["le"]}, "the label name “le” is reserved"),
+        ({"label_columns": ["__name__"]}, "the label name “__name__” is reserved"),
+        ({"label_columns": ["a", "a"]}, "the label “a” is there twice"),
+        ({"label_columns": ["a"], "labels": {"a": "b"}}, "the label “a” is there twice"),
+        (
+            {"label_columns": [f"c{n}" for n in range(20)], "labels": {"a": "b"}},
+            "at most 20 labels; these are 21",
+        ),
+        ({"label_columns": [5]}, "the label name “5” is not valid"),
+        ({"value_column": ""}, "value_column must be the name of a column"),
+        ({"value_column": 5}, "value_column must be the name of a column"),
+        ({"value_column": "x" * 1025}, "value_column has more than 1,024 characters"),
+        ({"type": "summary"}, "type must be one of: gauge, counter"),
+        ({"type": ["gauge"]}, "type must be one of"),
+        ({"help": 5}, "help must be a text"),
+        ({"help": "a\0b"}, "help has a NUL character"),
+        ({"on_failure": "hide"}, "on_failure must be one of: keep, drop"),
+    ],
+)
+def test_a_bad_column_type_or_help_is_named(given: dict[str, object], words: str) -> None:
+    with pytest.raises(BadMetric, match=re.escape(words)):
+        check_config({"metric_name": "orders", **given})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "reason"),
+    [
+        (config(a="1"), config(a="2"), None),
+        (config(a="1"), config("revenue", a="1"), None),
+        (config(a="1", b="1"), config(a="2", c="1"), None),
+        (config(a=""), config(a="2"), None),
+        (config(a="1"), config(a="1"), "with the same labels"),
+        (config(a="1"), config(b="2"), "no label that both have"),
+        (config(), config(a="1"), "no label that both have"),
+        (MetricConfig("orders", {}, ("a",)), config(a="1"), "no label that both have"),
+        (MetricConfig("orders", {"a": "1"}, ("b",)), MetricConfig("orders", {"a": "2"}, ("b",)), None),
+        (
+            config(a="1"),
+            MetricConfig("orders", {"a": "2"}, type=MetricType.COUNTER),
+            "as a counter, and here",
+        ),
+        (config(a="1"), MetricConfig("orders", {"a": "2"}, type=MetricType.GAUGE), None),
+    ],
+)
+def test_a_name_is_shared_by_those_that_a_fixed_label_tells_apart(
+    one: MetricConfig, other: MetricConfig, reason: str | None
+) -> None:
+    for first, second in ((one, other), (other, one)):
+        found = clash(first, second)
+        assert found is None if reason is None else found
+    assert (reason or "") in (clash(one, other) or "")

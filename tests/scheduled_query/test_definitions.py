@@ -2,14 +2,13 @@ from dataclasses import replace
 
 import pytest
 from plugbay_scheduled_query.core.draft import draft_of
-from plugbay_scheduled_query.core.metric import series_of
 from plugbay_scheduled_query.core.model import MetricConfig
 from plugbay_scheduled_query.repository.definitions import Listing, VersionConflict
 
 
 def test_what_is_stored_comes_back_whole(add_query, definitions, clock):
     metric = MetricConfig("orders", {"shop": "größe"})
-    fields = {"monitor_metric_config": metric, "tags": ("night", "ünïcode"), "description": "d", "timeout": 7}
+    fields = {"metrics": (metric,), "tags": ("night", "ünïcode"), "description": "d", "timeout": 7}
     query = add_query("Näme", timezone="Europe/Berlin", **fields)
     found = definitions.get(query.id)
     assert found == query
@@ -67,12 +66,12 @@ def test_an_edit_of_an_unknown_query_is_nothing(add_query, definitions, source_i
 
 
 def test_a_deleted_query_is_gone_at_once(add_query, definitions):
-    query = add_query(monitor_metric_config=MetricConfig("m", {}))
+    query = add_query(metrics=(MetricConfig("m", {}),))
     assert definitions.delete(query.id)
     assert not definitions.delete(query.id)
     assert definitions.get(query.id) is None
     assert definitions.page(Listing(), 0, 10) == ([], 0)
-    assert definitions.series_owner(("m", frozenset())) is None
+    assert definitions.metric_clash(MetricConfig("m")) is None
 
 
 def test_the_id_of_a_deleted_query_never_comes_back(store, add_query, definitions):
@@ -82,11 +81,14 @@ def test_the_id_of_a_deleted_query_never_comes_back(store, add_query, definition
 
 
 def test_a_series_has_one_owner_and_labels_in_any_order_are_the_same(add_query, definitions):
-    query = add_query(monitor_metric_config=MetricConfig("m", {"a": "1", "b": "2"}))
-    same = series_of(MetricConfig("m", {"b": "2", "a": "1"}))
-    assert definitions.series_owner(same) == "Orders"
-    assert definitions.series_owner(same, other_than=query.id) is None
-    assert definitions.series_owner(series_of(MetricConfig("m", {"a": "2"}))) is None
+    query = add_query(metrics=(MetricConfig("m", {"a": "1", "b": "2"}),))
+    same = MetricConfig("m", {"b": "2", "a": "1"})
+    assert (
+        definitions.metric_clash(same)
+        == "the query “Orders” already publishes this metric with the same labels"
+    )
+    assert definitions.metric_clash(same, other_than=query.id) is None
+    assert definitions.metric_clash(MetricConfig("m", {"a": "2"})) is None
 
 
 @pytest.fixture

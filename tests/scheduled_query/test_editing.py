@@ -6,8 +6,6 @@ import pytest
 from cryptography.fernet import Fernet
 from plugbay import EventBus, Secrets
 from plugbay_scheduled_query.core.draft import Refused
-from plugbay_scheduled_query.core.metric import series_of
-from plugbay_scheduled_query.core.model import MetricConfig
 from plugbay_scheduled_query.core.source import Source
 from plugbay_scheduled_query.queries.capacity import FRESH_S, Capacities
 from plugbay_scheduled_query.queries.editing import QueryEditing, Saved, UnknownQuery
@@ -143,10 +141,10 @@ def test_a_series_belongs_to_one_query(editing):
 def test_who_comes_second_to_a_series_by_a_hair_is_refused_too(editing, definitions, monkeypatch):
     gauge = {"metric_name": "orders", "labels": {}}
     saved(editing.create({**GIVEN, "monitor_metric_config": gauge}, "ada"))
-    monkeypatch.setattr(Definitions, "series_owner", lambda *args, **kwargs: None)  # as it was a moment ago
+    monkeypatch.setattr(Definitions, "metric_clash", lambda *args, **kwargs: None)  # as it was a moment ago
     found = errors(editing.create({**GIVEN, "monitor_metric_config": gauge}, "ada"))
     assert found.keys() == {"monitor_metric_config"}
-    assert definitions.series_owner(series_of(MetricConfig("orders"))) is None
+    assert len(list(definitions.all())) == 1
 
 
 def test_a_source_that_is_deleted_meanwhile_is_told_at_its_field(editing, sources, monkeypatch):

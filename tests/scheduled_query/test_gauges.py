@@ -7,11 +7,13 @@ from threading import Thread
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plugbay_scheduled_query.core.model import MetricConfig, Sample
-from plugbay_scheduled_query.metrics.gauges import GaugeBoard, gauge_text
+from plugbay_scheduled_query.core.model import MetricConfig
+from plugbay_scheduled_query.metrics.board import GaugeBoard, publication_text
+from plugbay_scheduled_query.repository.gauges import Publication
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
+ALWAYS = {"plugbay_query_samples", "plugbay_query_metric_problem"}
 NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 
 
@@ -24,13 +26,13 @@ def sample(
     is_up: bool | None = True,
     success: datetime | None = NOON,
     **labels: str,
-) -> Sample:
-    return Sample(
+) -> Publication:
+    return Publication(
         query_id=query_id,
         query_name=name,
         query_text=text,
-        metric_name=metric,
-        labels=labels,
+        metrics=(MetricConfig(metric, labels),),
+        changed_at=NOON,
         value=value,
         is_up=is_up,
         last_success_at=success,
@@ -45,9 +47,9 @@ def values(text: str, name: str) -> dict[tuple[tuple[str, str], ...], float]:
     return {tuple(sorted(found.labels.items())): found.value for found in read(text)[name].samples}
 
 
-def exposition(samples: Iterable[Sample]) -> str:
+def exposition(samples: Iterable[Publication]) -> str:
     """The text of these samples alone."""
-    return GaugeBoard(samples).text()
+    return GaugeBoard(samples).text().decode()
 
 
 def test_no_samples_no_text() -> None:
@@ -65,6 +67,13 @@ def test_a_gauge_is_written_as_specified() -> None:
         "# HELP plugbay_query_last_success_timestamp_seconds When the query last succeeded, in Unix time.\n"
         "# TYPE plugbay_query_last_success_timestamp_seconds gauge\n"
         'plugbay_query_last_success_timestamp_seconds{query_id="1",name="Orders"} 1794744000.0\n'
+        "# HELP plugbay_query_samples How many samples the metrics of the query have.\n"
+        "# TYPE plugbay_query_samples gauge\n"
+        'plugbay_query_samples{query_id="1",name="Orders"} 1.0\n'
+        "# HELP plugbay_query_metric_problem "
+        "Whether the latest result was not good for its metrics (1) or was (0).\n"
+        "# TYPE plugbay_query_metric_problem gauge\n"
+        'plugbay_query_metric_problem{query_id="1",name="Orders"} 0.0\n'
     )
 
 
@@ -80,8 +89,10 @@ def test_a_failure_leaves_the_value_and_takes_up_down() -> None:
 
 def test_before_the_first_number_there_is_no_gauge_but_a_failure_shows() -> None:
     text = exposition([sample(value=None, is_up=False, success=None)])
-    assert set(read(text)) == {"plugbay_query_up"}
-    assert exposition([sample(value=None, is_up=None, success=None)]) == ""
+    assert set(read(text)) == {"plugbay_query_up", *ALWAYS}
+    unborn = exposition([sample(value=None, is_up=None, success=None)])
+    assert set(read(unborn)) == ALWAYS
+    assert values(unborn, "plugbay_query_samples") == {(("name", "Orders"), ("query_id", "1")): 0.0}
 
 
 def test_two_queries_share_a_name_and_the_lowest_id_gives_the_help() -> None:
@@ -119,7 +130,7 @@ def test_a_float_is_read_back_to_the_last_bit(value: float) -> None:
 
 
 def test_integers_are_written_as_floats() -> None:
-    assert gauge_text(MetricConfig("n"), "SELECT 5", 5).endswith("\nn 5.0\n")
+    assert publication_text(sample(metric="n", value=5), 20).endswith("\nn 5.0\n")
     assert "\norders 5.0\n" in exposition([sample(value=5)])
 
 
@@ -136,8 +147,8 @@ def test_any_label_value_and_name_is_read_back(labels: dict[str, str], name: str
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=60))
 def test_any_query_text_makes_one_help_line(query: str) -> None:
-    assert len(gauge_text(MetricConfig("orders"), query, None).splitlines()) == 2
-    text = gauge_text(MetricConfig("orders"), query, 1)
+    assert len(publication_text(sample(text=query, value=None), 20).splitlines()) == 2
+    text = publication_text(sample(text=query, value=1), 20)
     assert read(text)["orders"].samples[0].value == 1.0
 
 
@@ -146,10 +157,10 @@ def test_any_query_text_makes_one_help_line(query: str) -> None:
 
 def test_a_new_sample_takes_the_place_of_the_old_one() -> None:
     board = GaugeBoard([sample(1), sample(2, "revenue")])
-    before = board.text().splitlines()
+    before = board.text().decode().splitlines()
     board.put(sample(1, value=43.0))
-    after = board.text().splitlines()
-    assert values(board.text(), "orders") == {(): 43.0}
+    after = board.text().decode().splitlines()
+    assert values(board.text().decode(), "orders") == {(): 43.0}
     assert [a for a, b in zip(before, after, strict=True) if a != b] == ["orders 42.0"]
 
 
@@ -158,39 +169,38 @@ def test_the_text_is_that_of_the_samples_however_they_came() -> None:
     board = GaugeBoard(sample(one.query_id, "other", 0.0) for one in samples)
     for one in samples:
         board.put(one)
-    assert board.text() == exposition(samples)
+    assert board.text().decode() == exposition(samples)
     board.replace(samples[:5])
-    assert board.text() == exposition(samples[:5])
+    assert board.text().decode() == exposition(samples[:5])
 
 
 def test_a_renamed_metric_leaves_nothing_behind() -> None:
     board = GaugeBoard([sample(1)])
     board.put(sample(1, "revenue"))
-    assert set(read(board.text())) - {"plugbay_query_up", "plugbay_query_last_success_timestamp_seconds"} == {
-        "revenue"
-    }
+    names = set(read(board.text().decode()))
+    assert {name for name in names if not name.startswith("plugbay_")} == {"revenue"}
 
 
 def test_a_dropped_query_is_gone_with_all_its_lines() -> None:
     board = GaugeBoard([sample(1, region="eu"), sample(2, region="us", text="SELECT 2")])
     board.drop(1)
-    assert board.text() == exposition([sample(2, region="us", text="SELECT 2")])
+    assert board.text().decode() == exposition([sample(2, region="us", text="SELECT 2")])
     board.drop(2)
     board.drop(99)
-    assert board.text() == ""
+    assert board.text().decode() == ""
 
 
 def test_the_help_goes_over_to_the_next_query() -> None:
     board = GaugeBoard([sample(1, region="eu"), sample(2, region="us", text="SELECT 2")])
-    assert "query SELECT 42" in board.text()
+    assert "query SELECT 42" in board.text().decode()
     board.drop(1)
-    assert "query SELECT 2\n" in board.text()
+    assert "query SELECT 2\n" in board.text().decode()
 
 
 def test_a_gauge_that_lost_its_value_is_no_longer_shown() -> None:
     board = GaugeBoard([sample(1)])
     board.put(sample(1, value=None, is_up=False))
-    assert "orders" not in read(board.text())
+    assert "orders" not in read(board.text().decode())
 
 
 def test_threads_may_write_and_read_at_once() -> None:
@@ -199,7 +209,7 @@ def test_threads_may_write_and_read_at_once() -> None:
     def work(offset: int) -> None:
         for n in range(200):
             board.put(sample(offset + n, f"metric_{n % 5}", float(n), n=str(offset + n)))
-            board.text()
+            board.text().decode()
             if n % 3 == 0:
                 board.drop(offset + n)
 
@@ -208,4 +218,4 @@ def test_threads_may_write_and_read_at_once() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(values(board.text(), "plugbay_query_up")) == 4 * 133
+    assert len(values(board.text().decode(), "plugbay_query_up")) == 4 * 133

@@ -183,7 +183,7 @@ def test_date_and_status_filters_go_together(run, add_query, histories, clock):
 
 
 def test_a_gauge_keeps_its_last_value_over_failures_and_results_without_a_number(store, run, add_query):
-    query = add_query(monitor_metric_config=MetricConfig("orders", {}))
+    query = add_query(metrics=(MetricConfig("orders", {}),))
     run(query, value=7.0)
     run(query, "failed")
     run(query, value=None)
@@ -219,15 +219,15 @@ def test_an_edit_and_a_run_that_finishes_meanwhile_do_not_touch_each_other(
 def test_a_value_of_the_old_gauge_is_not_shown_as_the_new_ones(
     store, claims, recording, finished, add_query, definitions, clock
 ):
-    query = add_query(monitor_metric_config=MetricConfig("orders", {}))
+    query = add_query(metrics=(MetricConfig("orders", {}),))
     claimed, _ = claims.start_now(query.id, "ada")
-    edited = replace(draft_of(query), monitor_metric_config=MetricConfig("visitors", {}))
+    edited = replace(draft_of(query), metrics=(MetricConfig("visitors", {}),))
     source_id = claimed.source_id
     definitions.update(query.id, edited, source_id, "bob", "UTC", None)
     recording.record([finished(claimed)], clock.now(), KEEP_ALL)
     (reading,) = StoredGauges(store).all()
-    sample = reading.sample
-    assert (sample.metric_name, sample.value, sample.is_up) == ("visitors", None, True)
+    shown = reading.publication
+    assert (shown.metrics[0].metric_name, shown.value, shown.is_up) == ("visitors", None, True)
 
 
 def test_a_clock_that_was_set_back_hides_nothing_from_a_date_filter(run, add_query, histories, clock):

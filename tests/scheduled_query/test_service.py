@@ -255,7 +255,7 @@ def test_three_thousand_due_in_one_minute_are_all_executed_once(
 
 def test_a_gauge_without_a_number_is_said_in_the_log(world, add_query, caplog):
     here = world()
-    add_query(query="SELECT 'many'", monitor_metric_config=MetricConfig("orders", {}))
+    add_query(query="SELECT 'many'", metrics=(MetricConfig("orders", {}),))
     here.tick()
     assert 'metric_not_updated query=Orders reason="the result has no numeric value"' in caplog.text
 

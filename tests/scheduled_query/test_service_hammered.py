@@ -84,7 +84,7 @@ def test_whatever_is_done_at_the_same_time_everything_adds_up(
             f"q{n}",
             sources[n % 2],
             query=COUNT_TO.format(10 ** (n % 7)),
-            monitor_metric_config=MetricConfig(f"m{n}", {}),
+            metrics=(MetricConfig(f"m{n}", {}),),
         ).id
         for n in range(12)
     ]

@@ -266,9 +266,9 @@ def test_without_a_gauge_only_the_beginning_of_a_result_is_read(claims, add_quer
     rows = ",".join(['["x"]'] * 60 + ["[7]"])
     outcome = Outcome(Status.SUCCESS, ("n",), f"[{rows}]", 61)
     plain, _ = claims.start_now(add_query("plain").id, "ada")
-    fed, _ = claims.start_now(add_query("fed", monitor_metric_config=MetricConfig("n", {})).id, "ada")
-    assert with_value(outcome, plain).value is None
-    assert with_value(outcome, fed).value == 7
+    fed, _ = claims.start_now(add_query("fed", metrics=(MetricConfig("n", {}),)).id, "ada")
+    assert with_value(outcome, plain, 1000).value is None
+    assert with_value(outcome, fed, 1000).value == 7
 
 
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)

@@ -8,6 +8,7 @@ import pytest
 
 YEARLY = "0 0 1 1 *"
 ADDED = {
+    *("metrics", "metric_problem"),
     "last_status",
     "last_error",
     "last_duration_ms",

@@ -19,7 +19,7 @@ FULL = Draft(
     cron_schedule="@daily",
     enabled=True,
     render_type=RenderType.METRIC,
-    monitor_metric_config=MetricConfig("orders", {"region": "eu", "query": "a=b, c"}),
+    metrics=(MetricConfig("orders", {"region": "eu", "query": "a=b, c"}),),
     data_source="sales",
     timezone="Europe/Berlin",
     timeout=60,
@@ -135,4 +135,9 @@ def test_a_form_shows_every_field_as_text() -> None:
         "tags": "shop, daily",
         "metric_name": "orders",
         "metric_labels": "region=eu\nquery=a=b, c",
+        "metric_label_columns": "",
+        "metric_value_column": "",
+        "metric_type": "",
+        "metric_help": "",
+        "metric_on_failure": "",
     }

@@ -19,7 +19,6 @@ from plugbay_scheduled_query.web.pages.editor import (
     SCHEDULES,
     completion,
     differences,
-    metric_preview,
     upcoming,
 )
 from plugbay_scheduled_query.web.pages.listing import list_view
@@ -111,12 +110,6 @@ def test_every_common_schedule_is_good(expression: str, words: str):
 def test_next_runs_are_told_in_their_own_zone():
     found = upcoming("0 8 * * *", "America/New_York", NOW)
     assert found.times[0] == (datetime(2026, 11, 15, 13, 0, tzinfo=UTC), "Sun 2026-11-15 08:00")
-
-
-def test_a_metric_preview_needs_a_name():
-    assert metric_preview({}) == {}
-    assert "error" in metric_preview({"metric_name": "up"})
-    assert metric_preview({"metric_name": "x"}, 1.5)["text"].endswith("x 1.5\n")
 
 
 def test_line_ends_of_a_browser_are_no_difference():

@@ -17,6 +17,8 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # what some readers take for the end of a line, though the format knows only the line feed
 _OTHER_LINE_ENDS = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
+Text = Callable[[], str | bytes]
+
 log = get_logger(__name__)
 router = QuickRouter(tags=["Metrics"])
 
@@ -25,11 +27,11 @@ class MetricsRegistry:
     """Joins the exposition texts of all owners; one that fails is logged and left out."""
 
     def __init__(self) -> None:
-        self._sources: tuple[tuple[str, Callable[[], str]], ...] = ()
+        self._sources: tuple[tuple[str, Text], ...] = ()
         self._lock = threading.Lock()
 
-    def add(self, owner: str, text: Callable[[], str]) -> None:
-        """Adds a callable that returns exposition text, each line ended."""
+    def add(self, owner: str, text: Text) -> None:
+        """Adds a callable that returns exposition text, each line ended, or the same as ready bytes."""
         with self._lock:
             self._sources = (*self._sources, (owner, text))
 
@@ -41,18 +43,17 @@ class MetricsRegistry:
         with self._lock:
             self._sources = tuple(item for item in self._sources if item[0] != owner)
 
-    def exposition(self) -> str:
-        return "".join(self._text_of(owner, text) for owner, text in self._sources)
+    def exposition(self) -> bytes:
+        return b"".join([self._text_of(owner, text) for owner, text in self._sources])
 
-    def _text_of(self, owner: str, text: Callable[[], str]) -> str:
+    def _text_of(self, owner: str, text: Text) -> bytes:
         try:
             part = text()
-            if not isinstance(part, str):
-                raise TypeError(f"the text of {owner} is a {type(part).__name__}")
+            ready = part if isinstance(part, bytes) else part.encode(errors="replace")
         except (Exception, SystemExit):
             log.exception("metrics_failed", owner=owner)
-            return ""
-        return part if not part or part.endswith("\n") else part + "\n"
+            return b""
+        return ready if not ready or ready.endswith(b"\n") else ready + b"\n"
 
 
 @lru_cache(maxsize=4096)  # they are the same at each scrape
@@ -81,5 +82,4 @@ def _escaped_label(text: str) -> str:
     responses={401: {"description": "No login, or a token that has ended."}},
 )
 def metrics(registry: Annotated[MetricsRegistry, from_host("metrics")]) -> Response:
-    # half characters become question marks; all of it is encoded once, for a text may be long
-    return Response(registry.exposition().encode(errors="replace"), headers={"content-type": CONTENT_TYPE})
+    return Response(registry.exposition(), headers={"content-type": CONTENT_TYPE})

@@ -86,13 +86,10 @@ class Assembly:
 
     def _warm_gauges(self, job: object) -> None:
         """The first text reads all of them: no scrape need wait for that."""
-        self._gauges_text()
+        self.gauges_text()
 
-    def _gauges_text(self) -> str:
-        return self.parts.gauges.text() if self.parts.settings().metrics_enabled else ""
-
-    def metrics_text(self) -> str:
-        return self._gauges_text() + self.health.text()
+    def gauges_text(self) -> bytes:
+        return self.parts.gauges.text() if self.parts.settings().metrics_enabled else b""
 
     def close(self, grace_s: float) -> None:
         """Ends everything that was started; what is not recorded is recovered at the next start."""
@@ -120,7 +117,8 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     executor = Executor(_runners(engine, settings()), asides=ASIDES, clock=clock)
     sources = SourceRepository(store, host.secrets, clock)
     catalogue = Catalogue(sources, executor, host)
-    gauges = GaugeKeeper(StoredGauges(store), clock)
+    node = Node(host.data_dir)
+    gauges = GaugeKeeper(StoredGauges(store, node.id), clock)
     reports = Reports(host.events)
     notifications = Notifications(settings, lambda: engine.submit(OWNER, NOTIFY, priority=BEHIND))
     measure = (lambda: free_bytes_at(host.data_dir)) if store.dialect == "sqlite" else None
@@ -129,7 +127,6 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     executing = Executing(clock, catalogue, executor, settings, sessions)
 
     def tell(group: list[Told]) -> None:
-        gauges.refresh([run.query_id for run, _, _ in group if run.metric])
         for told in group:
             reports.tell(*told)
             notifications.announce(*told)
@@ -137,11 +134,12 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     service = Service(
         store=store,
         clock=clock,
-        node=Node(host.data_dir),
+        node=node,
         engine=engine,
         executing=executing,
         settings=settings,
         tell=tell,
+        feed=gauges.feed,
         keeping=disk.keeping,
     )
     sessions.resumed = service.refill

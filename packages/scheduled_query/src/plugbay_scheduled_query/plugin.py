@@ -54,7 +54,8 @@ class ScheduledQueryPlugin(BaseModule):
             role="admin",
         )
         fast_pluggy.secrets.add(OWNER, data_sources.c.secret_url)
-        fast_pluggy.metrics.add(OWNER, lambda: self._assembly.metrics_text() if self._assembly else "")
+        fast_pluggy.metrics.add(OWNER, lambda: self._assembly.gauges_text() if self._assembly else b"")
+        fast_pluggy.metrics.add(OWNER, lambda: self._assembly.health.text() if self._assembly else "")
         fast_pluggy.health.add(OWNER, lambda: None if self._assembly else "the service is not running")
         fast_pluggy.health.add_warning(
             OWNER, lambda: self._assembly.parts.disk.problem() if self._assembly else None

@@ -69,6 +69,9 @@ class Settings(BaseModel):
         description="With fewer free bytes on the disk of a SQLite store, results are not kept; 0: always.",
     )
     metrics_enabled: bool = Field(True, description="Export metrics.")
+    max_series: int = Field(
+        1_000, ge=1, le=100_000, description="Samples of one query on /metrics, of all its metrics together."
+    )
     query_timeout: int = Field(
         30, ge=1, le=3_600, description="Seconds that a query may take, unless it says otherwise itself."
     )

@@ -50,10 +50,9 @@ queries = sa.Table(
     sa.Column("timezone", sa.String(64)),
     sa.Column("enabled", sa.Boolean, nullable=False),
     sa.Column("render_type", sa.String(10), nullable=False),
-    sa.Column("metric_config", sa.Text),  # JSON
-    sa.Column(
-        "series_key", sa.String(64), unique=True
-    ),  # hash of metric name and labels; null without a metric
+    sa.Column("metric_config", sa.Text),  # JSON: the list of its metrics; null without any
+    # hash of the first metric's name and labels: the wall behind the check against two of a kind
+    sa.Column("series_key", sa.String(64), unique=True),
     sa.Column("source_id", sa.Integer, nullable=False, index=True),
     sa.Column("timeout", sa.Integer),
     sa.Column("description", sa.Text, nullable=False, server_default=""),
@@ -84,7 +83,8 @@ states = sa.Table(
     sa.Column("last_duration_ms", sa.Integer),
     sa.Column("last_result_id", sa.Integer),  # of the last success
     sa.Column("last_success_at", UTCDateTime),
-    sa.Column("metric_value", sa.Float),  # the gauge, kept over restarts
+    sa.Column("metric_value", sa.Float),  # of metrics without columns, kept over restarts
+    sa.Column("metric_problem", sa.Text),  # what the latest result did not give its metrics
     sa.Column("recent", sa.Text, nullable=False, server_default="[[],[]]"),  # JSON: last values and durations
     # the dense numbers of the live history rows, of all and of each status: totals need no count
     sa.Column("first_number", sa.Integer, nullable=False, server_default="1"),
@@ -95,11 +95,36 @@ states = sa.Table(
     sa.Column("last_failed", sa.Integer, nullable=False, server_default="0"),
     sa.Column("first_timeout", sa.Integer, nullable=False, server_default="1"),
     sa.Column("last_timeout", sa.Integer, nullable=False, server_default="0"),
-    sa.Column("changed_at", UTCDateTime, nullable=False, index=True),  # what other nodes have yet to see
+    sa.Column("changed_at", UTCDateTime, nullable=False),
+    sa.Column("changed_by", sa.String(40)),  # the node that recorded; null for edits, which all must read
     sa.Column(
         "kept_bytes", sa.BigInteger, nullable=False, server_default="0"
     ),  # of the results in the history
     sa.Column("cut_at", UTCDateTime),  # when the quota of bytes last took executions away; null: not lately
+    sa.Index("ix_scheduled_query_states_changed", "changed_at", "changed_by"),  # what others have yet to see
+)
+
+metric_names = sa.Table(
+    "scheduled_query_metric_names",
+    metadata,
+    sa.Column("query_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("metric_name", sa.String(200), nullable=False),
+    sa.Column("type", sa.String(10), nullable=False),
+    # its first fixed label and a hash of the value: who has another value there need not be looked at
+    sa.Column("first_label", sa.String(200), nullable=False),
+    sa.Column("first_value", sa.String(16), nullable=False),
+    sa.Index("ix_scheduled_query_metric_names", "metric_name", "type", "first_label", "first_value"),
+)
+
+series = sa.Table(
+    "scheduled_query_series",
+    metadata,
+    sa.Column("query_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("metric_key", sa.String(16), primary_key=True),  # which of its metrics: a hash of what it is
+    sa.Column("digest", sa.String(16), primary_key=True),  # of the text: a part is only ever replaced
+    sa.Column("size", sa.Integer, nullable=False),  # samples
+    sa.Column("text", sa.LargeBinary, nullable=False),  # the lines of /metrics, in UTF-8
 )
 
 runs = sa.Table(

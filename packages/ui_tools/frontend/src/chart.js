@@ -4,6 +4,7 @@ import { names, range } from "./parts/scale.js";
 // <ui-chart data-chart="{…}">: see the chart macro for the fields. What the server drew in it stands until this is ready.
 const FONT = "12px Inter Variable, sans-serif";
 const DAY = 86400;
+const MANY = 4; // series that fit into one line of a legend
 const AXIS_DATES = [ // the format by the distance of two marks, and where the day or year changes
   [DAY * 28, "{MMM} {YYYY}", null, null, null, null, null, null, 1],
   [DAY, "{D} {MMM}", null, null, null, null, null, null, 1],
@@ -44,7 +45,7 @@ class Chart extends HTMLElement {
     this.data = JSON.parse(this.dataset.chart);
     this.redraw = () => this.draw();
     this.sized = new ResizeObserver(() => {
-      if (this.plot && this.clientWidth !== this.plot.width) this.plot.setSize({ width: this.clientWidth, height: this.plot.height });
+      if (this.plot && this.clientWidth !== this.plot.width) this.fit();
     });
     document.addEventListener("themechange", this.redraw);
     document.fonts.ready.then(() => { if (this.isConnected) { this.draw(); this.sized.observe(this); } });
@@ -59,9 +60,16 @@ class Chart extends HTMLElement {
   draw() {
     this.plot?.destroy();
     this.replaceChildren();
+    this.classList.toggle("ui-many", this.data.series.length > MANY);
     this.isZoomed = false;
     this.plot = new uPlot(this.options(), this.columns(), this);
     this.plot.root.setAttribute("aria-hidden", "true"); // the element itself carries the description
+  }
+
+  // What the legend leaves: with many series it has several lines.
+  fit() {
+    const legend = this.querySelector(".u-legend")?.offsetHeight ?? 0;
+    this.plot.setSize({ width: this.clientWidth, height: Math.max(120, this.clientHeight - legend) });
   }
 
   columns() {
@@ -81,7 +89,7 @@ class Chart extends HTMLElement {
       height: this.clientHeight - (legend ? 30 : 0),
       padding: [8, 8, 0, 0],
       cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false }, bind: { dblclick: (plot, target, handler) => (event) => { this.isZoomed = false; return handler(event); } } },
-      hooks: { setSelect: [({ select }) => { if (select.width) this.isZoomed = true; }] },
+      hooks: { ready: [(plot) => { this.plot = plot; this.fit(); }], setSelect: [({ select }) => { if (select.width) this.isZoomed = true; }] },
       legend: { show: legend, markers: { width: 0, fill: (plot, i) => (i ? colourOf(variable(series[i - 1].tone), this) : "transparent") } },
       scales: { x: { time: true, ...(kind === "bars" ? { range: halfAStepMore } : {}) }, y: { range: (plot, low, high) => range(kind, low, high) } },
       axes: [

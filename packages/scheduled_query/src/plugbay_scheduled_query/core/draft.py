@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from plugbay_scheduled_query.core.metric import BadMetric, Series, check_config, series_of
+from plugbay_scheduled_query.core.metric import BadMetric, check_apart, check_config, check_configs
 from plugbay_scheduled_query.core.model import MetricConfig, Query, RenderType
 from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone, parse, zone
 from plugbay_scheduled_query.core.text import is_visible, quoted, unwelcome_character
@@ -32,20 +32,26 @@ class Draft:
     cron_schedule: str
     enabled: bool = True
     render_type: RenderType = RenderType.AUTO
-    monitor_metric_config: MetricConfig | None = None
+    metrics: tuple[MetricConfig, ...] = ()
     data_source: str
     timezone: str | None = None
     timeout: int | None = None
     description: str = ""
     tags: tuple[str, ...] = ()
 
+    @property
+    def monitor_metric_config(self) -> MetricConfig | None:
+        """The specified one: the first of its metrics."""
+        return self.metrics[0] if self.metrics else None
+
     def as_json(self) -> dict[str, Any]:
         """The fields as the API takes them; what is written so can be read back."""
-        metric = self.monitor_metric_config
+        metrics = [metric.as_json() for metric in self.metrics]
         return {
             **asdict(self),
             "render_type": self.render_type.value,
-            "monitor_metric_config": metric.as_json() if metric else None,
+            "monitor_metric_config": metrics[0] if metrics else None,
+            "metrics": metrics,
             "tags": list(self.tags),
         }
 
@@ -61,7 +67,7 @@ def _no_objection(sql: str, data_source: str) -> str | None:
     return None
 
 
-def _no_owner(series: Series) -> str | None:
+def _no_clash(metric: MetricConfig) -> str | None:
     return None
 
 
@@ -69,18 +75,19 @@ def _no_owner(series: Series) -> str | None:
 class DraftRules:
     """What the checks must know of the world around: settings, sources, the guard, the other gauges.
 
-    `objection` gives the guard's reason against an SQL text on a data source, or None; `series_owner` the
-    name of another query that already feeds a series, or None.
+    `objection` gives the guard's reason against an SQL text on a data source, or None; `metric_clash` says
+    which other query publishes a metric that cannot stand beside this one, or None.
     """
 
     data_sources: Collection[str]
     default_data_source: str | None = None
     query_timeout_max: int = 300
     objection: Callable[[str, str], str | None] = _no_objection
-    series_owner: Callable[[Series], str | None] = _no_owner
+    metric_clash: Callable[[MetricConfig], str | None] = _no_clash
 
 
 FIELDS = tuple(field.name for field in fields(Draft))
+FIRST_METRIC = "monitor_metric_config"  # the specified name of the first of `metrics`
 _REQUIRED = ("name", "query", "cron_schedule")
 _DEFAULT = object()  # stands for a data source that nobody named
 
@@ -90,7 +97,7 @@ def check_new(given: Mapping[str, Any], rules: DraftRules) -> Draft | Refused:
     optional = {name: value for name, value in given.items() if name in FIELDS and value is not None}
     wanted = {name: given.get(name, "") for name in _REQUIRED} | optional
     wanted.setdefault("data_source", _DEFAULT)
-    checked, errors = _check_each(wanted, rules)
+    checked, errors = _check_each(wanted | _metrics_in(given), rules)
     if "query" in checked and "data_source" in checked:
         errors |= _object(checked["query"], checked["data_source"], rules)
     return Refused(errors) if errors else Draft(**checked)
@@ -99,7 +106,7 @@ def check_new(given: Mapping[str, Any], rules: DraftRules) -> Draft | Refused:
 def check_edit(current: Draft, given: Mapping[str, Any], rules: DraftRules) -> Draft | Refused:
     """A definition with the fields that were sent changed; the others are not looked at again."""
     sent = {name: value for name, value in given.items() if name in FIELDS}
-    checked, errors = _check_each(sent, rules)
+    checked, errors = _check_each(sent | _metrics_in(given), rules, current.metrics)
     if errors:
         return Refused(errors)
     edited = replace(current, **checked)
@@ -169,13 +176,27 @@ def check_render_type(given: Any) -> RenderType:
 def check_metric(given: Any) -> MetricConfig | None:
     """A metric configuration, as an object or (from a form) as the JSON text of one; null is none."""
     if isinstance(given, str):
-        given = _object_in(given)
+        given = _json_in(given)
     if given is None:
         return None
     if not isinstance(given, Mapping):
         raise FieldRefused('must be an object such as {"metric_name": "orders", "labels": {"region": "eu"}}')
     try:
         return check_config(given)
+    except BadMetric as error:
+        raise FieldRefused(str(error)) from None
+
+
+def check_metrics(given: Any) -> tuple[MetricConfig, ...]:
+    """All metrics of a query, as a list or (from a form) as the JSON text of one; null is none."""
+    if isinstance(given, str):
+        given = _json_in(given)
+    if given is None:
+        return ()
+    if not isinstance(given, list | tuple):
+        raise FieldRefused('must be a list such as [{"metric_name": "orders", "label_columns": ["country"]}]')
+    try:
+        return check_configs(given)
     except BadMetric as error:
         raise FieldRefused(str(error)) from None
 
@@ -244,7 +265,7 @@ def _clean(text: str, but_allowed: str = "") -> str:
     return text
 
 
-def _object_in(text: str) -> Any:
+def _json_in(text: str) -> Any:
     if not text.strip():
         return None
     try:
@@ -253,7 +274,14 @@ def _object_in(text: str) -> Any:
         raise FieldRefused("is not valid JSON") from None
 
 
-def _check_each(given: Mapping[str, Any], rules: DraftRules) -> tuple[dict[str, Any], dict[str, str]]:
+def _metrics_in(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The metrics as they were sent, under both their names."""
+    return {name: given[name] for name in ("metrics", FIRST_METRIC) if name in given}
+
+
+def _check_each(
+    given: Mapping[str, Any], rules: DraftRules, before: tuple[MetricConfig, ...] = ()
+) -> tuple[dict[str, Any], dict[str, str]]:
     checks = _checks(rules)
     checked: dict[str, Any] = {}
     errors: dict[str, str] = {}
@@ -262,7 +290,22 @@ def _check_each(given: Mapping[str, Any], rules: DraftRules) -> tuple[dict[str, 
             checked[name] = checks[name](value)
         except FieldRefused as refusal:
             errors[name] = str(refusal)
-    return checked, errors
+    try:
+        return _merged(checked, before, rules), errors
+    except FieldRefused as refusal:
+        return checked, errors | {FIRST_METRIC if FIRST_METRIC in given else "metrics": str(refusal)}
+
+
+def _merged(checked: dict[str, Any], before: tuple[MetricConfig, ...], rules: DraftRules) -> dict[str, Any]:
+    """With the first metric put where it belongs: alone it keeps the others, null takes all away."""
+    if FIRST_METRIC in checked:
+        first: MetricConfig | None = checked.pop(FIRST_METRIC)
+        if "metrics" not in checked:
+            checked["metrics"] = (first, *before[1:]) if first else ()
+        elif first != next(iter(checked["metrics"]), None):
+            raise FieldRefused("must be the first of “metrics”, or one of the two be left out")
+    _check_series(checked.get("metrics", ()), rules)
+    return checked
 
 
 def _checks(rules: DraftRules) -> dict[str, Callable[[Any], Any]]:
@@ -272,7 +315,8 @@ def _checks(rules: DraftRules) -> dict[str, Callable[[Any], Any]]:
         "cron_schedule": check_cron,
         "enabled": check_enabled,
         "render_type": check_render_type,
-        "monitor_metric_config": lambda given: _check_series(check_metric(given), rules),
+        "metrics": check_metrics,
+        FIRST_METRIC: check_metric,
         "data_source": lambda given: _check_source(given, rules),
         "timezone": check_timezone,
         "timeout": lambda given: check_timeout(given, rules.query_timeout_max),
@@ -286,10 +330,15 @@ def _object(sql: str, data_source: str, rules: DraftRules) -> dict[str, str]:
     return {"query": objection} if objection else {}
 
 
-def _check_series(config: MetricConfig | None, rules: DraftRules) -> MetricConfig | None:
-    if config and (owner := rules.series_owner(series_of(config))):
-        raise FieldRefused(f"the query {quoted(owner)} already publishes this metric with the same labels")
-    return config
+def _check_series(metrics: tuple[MetricConfig, ...], rules: DraftRules) -> None:
+    """No series may be fed twice, by this query or another."""
+    try:
+        check_apart(metrics)
+    except BadMetric as error:
+        raise FieldRefused(str(error)) from None
+    for metric in metrics:
+        if reason := rules.metric_clash(metric):
+            raise FieldRefused(reason)
 
 
 def _check_source(given: Any, rules: DraftRules) -> str:

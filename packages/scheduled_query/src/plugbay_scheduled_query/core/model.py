@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import NamedTuple
 
 from plugbay_scheduled_query.core.guard import Rejection
 
@@ -36,16 +37,82 @@ class Trigger(StrEnum):
     MANUAL = "manual"
 
 
+class MetricType(StrEnum):
+    """What Prometheus is told of a metric."""
+
+    GAUGE = "gauge"
+    COUNTER = "counter"
+
+
+class OnFailure(StrEnum):
+    """What becomes of a metric's series when an execution fails."""
+
+    KEEP = "keep"
+    DROP = "drop"
+
+
 @dataclass(frozen=True, slots=True)
 class MetricConfig:
-    """The gauge that a query feeds."""
+    """A metric that a query feeds: one sample, or with label columns one for each row of the result."""
 
     metric_name: str
     labels: Mapping[str, str] = field(default_factory=dict)
+    label_columns: tuple[str, ...] = ()
+    value_column: str | None = None
+    type: MetricType | None = None  # none is a gauge
+    help: str = ""
+    on_failure: OnFailure | None = None  # none is keep
+
+    @property
+    def kind(self) -> MetricType:
+        """What Prometheus is told."""
+        return self.type or MetricType.GAUGE
+
+    @property
+    def is_dropped_on_failure(self) -> bool:
+        """Whether a failure takes its series away."""
+        return self.on_failure is OnFailure.DROP
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it takes the first number of the result, as specified, whatever its column."""
+        return not self.label_columns and self.value_column is None
 
     def as_json(self) -> dict[str, object]:
-        """The specified object, `monitor_metric_config`."""
-        return {"metric_name": self.metric_name, "labels": dict(self.labels)}
+        """The specified object, and of the rest what was set."""
+        optional: dict[str, object] = {
+            "label_columns": list(self.label_columns),
+            "value_column": self.value_column,
+            "type": self.type and self.type.value,
+            "help": self.help,
+            "on_failure": self.on_failure and self.on_failure.value,
+        }
+        specified: dict[str, object] = {"metric_name": self.metric_name, "labels": dict(self.labels)}
+        return specified | {name: value for name, value in optional.items() if value}
+
+
+class Part(NamedTuple):
+    """Some lines of a metric, known by their digest: what has another digest is another part."""
+
+    digest: str
+    size: int  # lines, each a sample
+    text: bytes
+
+
+class Block(NamedTuple):
+    """All lines of a metric of one query, ready to be sent."""
+
+    size: int
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What a result gave a metric with columns: a value for each combination of its column labels."""
+
+    metric: MetricConfig
+    values: Mapping[tuple[str, ...], float] | None  # none: the result lacks a column, all stays as it was
+    parts: tuple[Part, ...] = ()  # the same as lines of /metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +125,7 @@ class Query:
     cron_schedule: str
     enabled: bool = True
     render_type: RenderType = RenderType.AUTO
-    monitor_metric_config: MetricConfig | None = None
+    metrics: tuple[MetricConfig, ...] = ()
     data_source: str
     timezone: str | None = None
     timeout: int | None = None
@@ -81,9 +148,23 @@ class Query:
     last_duration_ms: int | None = None
     last_result: str | None = None
     last_result_key: tuple[str, ...] = ()
-    metric_value: float | None = None  # of the gauge; none until an execution brought a number
+    metric_value: float | None = None  # of metrics without columns; none until there was a number
+    metric_problem: str | None = None  # what the latest result did not give its metrics
     recent_values: tuple[float | None, ...] = ()
     recent_durations_ms: tuple[int, ...] = ()
+
+    @property
+    def monitor_metric_config(self) -> MetricConfig | None:
+        """The specified one: the first of its metrics."""
+        return self.metrics[0] if self.metrics else None
+
+    @property
+    def values_are(self) -> str:
+        """What its recent values stand for, in words."""
+        first = self.monitor_metric_config
+        if first is None or first.is_plain:
+            return "Values"
+        return f"Sum of {first.metric_name}" if first.label_columns else f"Values of {first.metric_name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +177,7 @@ class Run:
     source_id: int
     sql: str
     timeout: int | None = None  # seconds; none is the service's own limit
-    metric: MetricConfig | None = None
+    metrics: tuple[MetricConfig, ...] = ()
     trigger: Trigger
     triggered_by: str | None = None
     due_at: datetime | None = None  # none for Run Now
@@ -119,8 +200,25 @@ class Outcome:
     rejection: Rejection | None = None  # of a text that was never sent
     executed_at: datetime | None = None  # none for a trial, of which nothing is kept
     preview: str | None = None  # the beginning of the rows; none when they are short
-    value: float | None = None  # the first number, for the gauge
+    value: float | None = None  # the first number, for metrics without columns
+    sampled: tuple[Sampled, ...] = ()  # for metrics with columns
+    metric_problem: str | None = None  # what it did not give its metrics
     binary: frozenset[int] = frozenset()  # columns with bytes, whose digits are no numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feed:
+    """What a recorded execution changed on /metrics."""
+
+    query_id: int
+    version: int | None  # of the definition that was there when it was recorded; none if it is deleted
+    changed_at: datetime
+    has_metrics: bool
+    value: float | None  # of metrics without columns
+    blocks: Mapping[str, Block]  # of metrics with columns, by key; what is not here stays as it was
+    is_up: bool
+    last_success_at: datetime | None
+    problem: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,17 +240,4 @@ class Execution:
     trigger: Trigger = Trigger.SCHEDULE
     triggered_by: str | None = None
     truncated: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """The gauge of one query: its latest value and how fresh that is."""
-
-    query_id: int
-    query_name: str
-    query_text: str
-    metric_name: str
-    labels: Mapping[str, str] = field(default_factory=dict)
-    value: float | None = None  # none until an execution brought a number
-    is_up: bool | None = None  # whether the last execution succeeded; none until there was one
-    last_success_at: datetime | None = None
+    feed: Feed | None = field(default=None, compare=False, repr=False)  # only on its way to be told

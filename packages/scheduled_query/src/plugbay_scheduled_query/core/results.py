@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from plugbay_scheduled_query.core.metric import number_in
+from plugbay_scheduled_query.core.text import cell_text
 
 PREVIEW_ROWS = 50
 PREVIEW_BYTES = 64_000
@@ -39,6 +40,12 @@ def iter_rows(text: str) -> Iterator[list[Any]]:
 def read_rows(text: str, limit: int | None = None) -> list[list[Any]]:
     """The first rows of a result, or all of them."""
     return list(islice(iter_rows(text), limit))
+
+
+def all_rows(text: str) -> list[list[Any]]:
+    """Every row at once, which is quicker where none can be spared."""
+    rows: list[list[Any]] = _DECODER.decode(text)
+    return _without_surrogates(rows) if "\\ud" in text else rows
 
 
 def preview(text: str) -> Preview:
@@ -114,13 +121,7 @@ def _csv_line(row: Sequence[object]) -> str:
 def _csv_cell(cell: object) -> str:
     if isinstance(cell, str):
         return cell if _PLAIN.fullmatch(cell) else _quote(_harmless(cell))
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if isinstance(cell, list | dict):
-        return _quote(json.dumps(cell, ensure_ascii=False, default=str))
-    return str(cell)
+    return _quote(cell_text(cell)) if isinstance(cell, list | dict) else cell_text(cell)
 
 
 def _harmless(text: str) -> str:

@@ -1,5 +1,6 @@
-"""Text from strangers, with its harmful characters named and fit to be quoted, and moments as text."""
+"""Text from strangers, with its harmful characters named and fit to be quoted; cells and moments as text."""
 
+import json
 import re
 from datetime import UTC, datetime
 from typing import overload
@@ -39,6 +40,19 @@ def quoted(text: str, length: int = 60) -> str:
 def as_sentence(reason: str) -> str:
     """A reason that can stand alone: with a capital letter and a full stop."""
     return f"{reason[:1].upper()}{reason[1:]}."
+
+
+def cell_text(cell: object) -> str:
+    """A cell of a result as plain text: in a file, and as a label."""
+    if isinstance(cell, str):
+        return cell
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, list | dict):
+        return json.dumps(cell, ensure_ascii=False, default=str)
+    return str(cell)
 
 
 def _name(character: str) -> str:

@@ -252,7 +252,7 @@ class Executor:
         return self._pool.is_closed and not reply.is_runner_sound
 
     def _see_to(self, child: Child, statement: Statement, reply: Reply, ask: str) -> None:
-        """What a reply leaves to do: a runner that is replaced is told of, a session that goes on is ended."""
+        """Tells of a runner that is replaced, and has a session ended that may go on."""
         if not reply.is_runner_sound:
             target, tell = statement.target, log.warning if reply.error else log.info
             tell("runner_replaced", dialect=target.dialect, reason=target.mask(reply.error or "it has grown"))

@@ -9,6 +9,7 @@ from plugbay import EventBus, get_logger
 
 from plugbay_scheduled_query.core.draft import (
     FIELDS,
+    FIRST_METRIC,
     MAX_NAME,
     Draft,
     DraftRules,
@@ -23,12 +24,13 @@ from plugbay_scheduled_query.core.model import Outcome, Query
 from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone
 from plugbay_scheduled_query.dialects import check
 from plugbay_scheduled_query.queries.capacity import Capacities, KnownSources
+from plugbay_scheduled_query.queries.tried import TriedResults
 from plugbay_scheduled_query.repository.definitions import (
     Definitions,
-    SeriesTaken,
     SourceGone,
     VersionConflict,
 )
+from plugbay_scheduled_query.repository.metric_names import SeriesTaken
 from plugbay_scheduled_query.repository.sources import StoredSource
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.settings import Settings
@@ -38,6 +40,7 @@ PACED_BY = {"cron_schedule", "timezone", "enabled", "data_source"}  # what the l
 # of a trial: what a definition needs beside them, and what is taken of what was sent
 _FILLED_IN = {"name": "(try it)", "cron_schedule": "@daily"}
 _TAKEN = ("query", "data_source", "timeout")
+METRICS = {"metrics", FIRST_METRIC}
 GONE = "this data source was deleted or renamed a moment ago"
 
 FIRST_VERSION = 1
@@ -89,14 +92,14 @@ class QueryEditing:
             return checked
         draft, source = checked
         timezone = self._settings().timezone
-        query = self._stored(lambda: self._definitions.create(draft, source.id, by, timezone))
+        query = self._stored(given, lambda: self._definitions.create(draft, source.id, by, timezone))
         return query if isinstance(query, Refused) else self._saved(query, FIELDS, by)
 
     def create_many(self, checked: Sequence[Checked], by: str | None) -> Refused | None:
         """New definitions that were checked before, all or none of them."""
         drafts = [(draft, source.id) for draft, source in checked]
         timezone = self._settings().timezone
-        made = self._stored(lambda: self._definitions.create_many(drafts, by, timezone))
+        made = self._stored({}, lambda: self._definitions.create_many(drafts, by, timezone))
         if isinstance(made, Refused):
             return made
         self._capacities.forget()
@@ -128,8 +131,8 @@ class QueryEditing:
     def duplicate(self, query_id: int, by: str | None) -> Saved | Refused:
         """A copy that does not run yet and publishes nothing, because two cannot feed one series."""
         given = draft_of(self._existing(query_id)).as_json()
-        copy = given | {"name": _copy_name(given["name"]), "enabled": False, "monitor_metric_config": None}
-        return self.create(copy, by)
+        copy = given | {"name": _copy_name(given["name"]), "enabled": False}
+        return self.create(copy | {"metrics": [], FIRST_METRIC: None}, by)
 
     def delete(self, query_id: int, by: str | None) -> Query:
         """Takes a query out of sight at once, and stops it if it runs; raises UnknownQuery."""
@@ -179,7 +182,7 @@ class QueryEditing:
         changed = changed_fields(draft_of(current), after)
         if not changed:
             return Saved(current)
-        query = self._stored(lambda: self._update(current, after, source.id, by))
+        query = self._stored(given, lambda: self._update(current, after, source.id, by))
         return query if isinstance(query, Refused) else self._saved(query, changed, by)
 
     def _update(self, current: Query, after: Draft, source_id: int, by: str | None) -> Query:
@@ -189,13 +192,12 @@ class QueryEditing:
             raise UnknownQuery
         return query
 
-    def _stored(self, store: Callable[[], T]) -> T | Refused:
+    def _stored(self, given: Mapping[str, Any], store: Callable[[], T]) -> T | Refused:
         """What the store says, in the words of the checks when somebody else was quicker."""
         try:
             return store()
-        except SeriesTaken:
-            message = "another query already publishes this metric with the same labels"
-            return Refused({"monitor_metric_config": message})
+        except SeriesTaken as taken:
+            return Refused({"metrics" if "metrics" in given else FIRST_METRIC: str(taken)})
         except SourceGone:
             return Refused({"data_source": GONE})
         except BadCron as error:
@@ -241,7 +243,7 @@ class QueryEditing:
             default_data_source=settings.default_data_source or None,
             query_timeout_max=settings.query_timeout_max,
             objection=objection,
-            series_owner=lambda series: self._definitions.series_owner(series, other_than=query_id),
+            metric_clash=lambda metric: self._definitions.metric_clash(metric, other_than=query_id),
         )
 
     def _rejected(self, rejection: Rejection, at: str, name: str, query_id: int | None) -> str:
@@ -258,6 +260,7 @@ class Trying:
     def __init__(self, editing: QueryEditing, executing: Executing) -> None:
         self._editing = editing
         self._executing = executing
+        self.results = TriedResults()
 
     def run(self, given: Mapping[str, Any]) -> Outcome | Refused:
         """Runs `query` on `data_source` within `timeout`; blocks until it ends."""
@@ -275,18 +278,20 @@ class Trying:
 def _really_sent(before: Draft, given: Mapping[str, Any]) -> dict[str, Any]:
     """What is sent back as it was read is no edit: a limit that was lowered since does not refuse it.
 
-    SQL is judged anew all the same: what became forbidden must not be saved.
+    SQL is judged anew all the same: what became forbidden must not be saved. Of the two names of the metrics
+    both are looked at if one is new, because they must agree.
     """
     current = before.as_json()
-    judged = ("query", "data_source")
-    return {
-        name: value
-        for name, value in given.items()
-        if name in judged
-        or name not in current
-        or value != current[name]
-        or type(value) is not type(current[name])
-    }
+    judged = {"query", "data_source"} | {name for name in given if _is_new(name, given, current)}
+    if judged & METRICS:
+        judged |= METRICS
+    return {name: value for name, value in given.items() if name in judged}
+
+
+def _is_new(name: str, given: Mapping[str, Any], current: Mapping[str, Any]) -> bool:
+    if name not in current:
+        return True
+    return bool(given[name] != current[name]) or type(given[name]) is not type(current[name])
 
 
 def _name_in(given: Mapping[str, Any]) -> str:

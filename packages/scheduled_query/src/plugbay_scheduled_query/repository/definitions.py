@@ -14,11 +14,14 @@ from plugbay import Clock, Store
 
 from plugbay_scheduled_query.core.capacity import Load
 from plugbay_scheduled_query.core.draft import Draft, draft_of, starts_afresh
+from plugbay_scheduled_query.core.exposition import key_of
 from plugbay_scheduled_query.core.metric import Series, series_of
-from plugbay_scheduled_query.core.model import Query
+from plugbay_scheduled_query.core.model import MetricConfig, Query
 from plugbay_scheduled_query.core.paging import ESCAPE, like_patterns, search_text
 from plugbay_scheduled_query.core.schedule import next_run
-from plugbay_scheduled_query.repository.rows import metric_text, query_of, touch
+from plugbay_scheduled_query.repository.metric_names import SeriesTaken, clash_with, take_names
+from plugbay_scheduled_query.repository.rows import metrics_text, query_of, touch
+from plugbay_scheduled_query.repository.series import keep_series
 from plugbay_scheduled_query.tables import data_sources, queries, results, runs, states
 
 Sort = Literal["name", "last_executed", "next_run_at", "last_duration_ms", "last_status", "data_source", "id"]
@@ -34,10 +37,6 @@ class VersionConflict(Exception):
         self.current = current
         who = current.updated_by or "somebody else"
         super().__init__(f"{who} saved this query meanwhile (it is now version {current.version})")
-
-
-class SeriesTaken(Exception):
-    """Another query came to publish this metric with the same labels a moment ago."""
 
 
 class SourceGone(Exception):
@@ -77,7 +76,7 @@ _NAME = sa.select(queries.c.name).where(queries.c.id == sa.bindparam("id"), quer
 _ONE_WITH_RESULT = _WITH_RESULT.where(queries.c.id == sa.bindparam("id"))
 # built once: to build one for each definition costs as much as to run it
 _INSERT_ONE = sa.insert(queries).returning(queries.c.id)
-_INSERT_MANY = sa.insert(queries).returning(queries.c.id, queries.c.name)
+_INSERT_MANY = sa.insert(queries).returning(queries.c.id, queries.c.name, sort_by_parameter_order=True)
 _INSERT_STATE = sa.insert(states)
 _HOLD_SOURCE = (
     sa.select(data_sources.c.id).where(data_sources.c.id == sa.bindparam("id")).with_for_update(read=True)
@@ -140,6 +139,7 @@ class Definitions:
             _hold_source(connection, source_id)
             query_id = connection.execute(_INSERT_ONE, values).scalar_one()
             connection.execute(_INSERT_STATE, {"query_id": query_id, "changed_at": now})
+            take_names(connection, query_id, draft.metrics)
             return query_of(connection.execute(_ONE, {"id": query_id}).one())
 
     def create_many(
@@ -154,6 +154,9 @@ class Definitions:
             made = [(row.id, row.name) for row in connection.execute(_INSERT_MANY, rows)]
             new_states = [{"query_id": query_id, "changed_at": now} for query_id, _ in made]
             connection.execute(_INSERT_STATE, new_states)
+            for (query_id, _), (draft, _) in zip(made, drafts, strict=True):
+                if draft.metrics:
+                    take_names(connection, query_id, draft.metrics)
             return made
 
     def update(
@@ -179,15 +182,14 @@ class Definitions:
             found = connection.execute(sa.update(queries).where(live).values(gone)).rowcount > 0
             if found:
                 touch(connection, query_id, self._clock.now())
+                take_names(connection, query_id, ())
+                keep_series(connection, query_id, ())
             return found
 
-    def series_owner(self, series: Series, other_than: int | None = None) -> str | None:
-        """The name of the query that feeds a series."""
-        select = sa.select(queries.c.name).where(queries.c.series_key == series_key(series))
-        if other_than is not None:
-            select = select.where(queries.c.id != other_than)
+    def metric_clash(self, metric: MetricConfig, other_than: int | None = None) -> str | None:
+        """Which other query publishes a metric that this one cannot stand beside, and why not."""
         with self._store.connect() as connection:
-            return connection.scalar(select)
+            return clash_with(connection, metric, other_than)
 
     def loads(self, default_timezone: str, data_source: str | None = None) -> dict[str, Counter[Load]]:
         """What the enabled queries ask of each source, or of one: each load with how many ask it."""
@@ -235,10 +237,12 @@ class Definitions:
             after = max(now, current.last_due_at or now)
             values["next_run_at"] = next_run(draft.cron_schedule, draft.timezone or timezone, after)
         connection.execute(sa.update(queries).where(queries.c.id == current.id).values(values))
-        if draft.monitor_metric_config == current.monitor_metric_config:
+        if draft.metrics == current.metrics:
             touch(connection, current.id, now)
-        else:  # another gauge: it waits for a value of its own
-            touch(connection, current.id, now, metric_value=None)
+        else:
+            take_names(connection, current.id, draft.metrics)
+            keep_series(connection, current.id, draft.metrics)
+            touch(connection, current.id, now, **_after_metrics_changed(current, draft))
 
 
 @contextmanager
@@ -247,7 +251,7 @@ def _series_by_name() -> Iterator[None]:
     try:
         yield
     except sa.exc.IntegrityError:
-        raise SeriesTaken from None
+        raise SeriesTaken("another query already publishes this metric with the same labels") from None
 
 
 def _hold_source(connection: sa.Connection, source_id: int) -> None:
@@ -268,8 +272,16 @@ def _new_values(draft: Draft, source_id: int, by: str | None, timezone: str, now
     return _values(draft, source_id) | made | {"next_run_at": due}
 
 
+def _after_metrics_changed(current: Query, draft: Draft) -> dict[str, object]:
+    """Another metric waits for a value of its own; one that stayed keeps it."""
+    before, after = (
+        {key_of(one) for one in metrics if one.is_plain} for metrics in (current.metrics, draft.metrics)
+    )
+    return dict.fromkeys(["metric_problem"] if before & after else ["metric_problem", "metric_value"])
+
+
 def _values(draft: Draft, source_id: int) -> dict[str, Any]:
-    metric = draft.monitor_metric_config
+    first = draft.metrics[0] if draft.metrics else None
     return {
         "name": draft.name,
         "query": draft.query,
@@ -277,8 +289,8 @@ def _values(draft: Draft, source_id: int) -> dict[str, Any]:
         "timezone": draft.timezone,
         "enabled": draft.enabled,
         "render_type": draft.render_type.value,
-        "metric_config": metric_text(metric),
-        "series_key": series_key(series_of(metric)) if metric else None,
+        "metric_config": metrics_text(draft.metrics),
+        "series_key": series_key(series_of(first)) if first else None,
         "source_id": source_id,
         "timeout": draft.timeout,
         "description": draft.description,

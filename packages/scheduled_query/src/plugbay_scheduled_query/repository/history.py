@@ -1,5 +1,6 @@
 """The history of one query: any page costs what the first does, and totals need no count."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -54,6 +55,15 @@ class HistoryRow(NamedTuple):
     truncated: bool
     left_out: int | None
     """The id of a result that is too long to be read with the others."""
+
+
+class SnapshotPoint(NamedTuple):
+    """What one execution gave the metrics: the sum, or first value, and the first samples."""
+
+    at: datetime
+    status: Status
+    total: float | None
+    snapshot: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +204,15 @@ class Histories:
         select = sa.select(*columns).where(history.c.query_id == query_id).order_by(history.c.number.desc())
         rows = self._all(select.limit(limit))
         return [Point(at, took, Status(status), value) for at, took, status, value in reversed(rows)]
+
+    def snapshots(self, query_id: int, limit: int) -> list[SnapshotPoint]:
+        """The samples of the last executions of a query, newest first."""
+        columns = (history.c.executed_at, history.c.status, history.c.metric_value, history.c.snapshot)
+        select = sa.select(*columns).where(history.c.query_id == query_id).order_by(history.c.number.desc())
+        return [
+            SnapshotPoint(at, Status(status), total, json.loads(text) if text else None)
+            for at, status, total, text in self._all(select.limit(limit))
+        ]
 
     def days(self, query_id: int, since: date, until: date) -> Days:
         """How many executions of a query ended how on each day (UTC).

@@ -2,18 +2,25 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 from plugbay import PlugbayError, Store, get_logger
 
-from plugbay_scheduled_query.core.metric import snapshot
-from plugbay_scheduled_query.core.model import Execution, Outcome, Run, Status
+from plugbay_scheduled_query.core.exposition import key_of
+from plugbay_scheduled_query.core.model import Execution, Feed, MetricConfig, Outcome, Run, Status
+from plugbay_scheduled_query.core.sampling import Snapshot, chart_value, snapshot
 from plugbay_scheduled_query.repository.bulk import Bulk, among, take_ids
 from plugbay_scheduled_query.repository.pruning import Keeping, prune, text_bytes
-from plugbay_scheduled_query.repository.rows import metric_of, moment_after
+from plugbay_scheduled_query.repository.rows import metrics_of, moment_after
+from plugbay_scheduled_query.repository.series import (
+    NewSeries,
+    dropped_series,
+    sampled_series,
+    write_series,
+)
 from plugbay_scheduled_query.tables import history, lanes, queries, results, runs, states
 
 Ended = tuple[Run, Outcome]
@@ -30,9 +37,10 @@ _OUTAGES = (
     sa.exc.InterfaceError,
     sa.exc.InvalidRequestError,
 )
+_OF_DEFINITION = (queries.c.metric_config, queries.c.version, queries.c.deleted_at)
 # both locked, so that nobody takes a run over, or edits the gauge, between our look and our writing
 _LIVE = (
-    sa.select(runs.c.id.label("run_id"), runs.c.attempt, states, queries.c.metric_config)
+    sa.select(runs.c.id.label("run_id"), runs.c.attempt, states, *_OF_DEFINITION)
     .join(states, states.c.query_id == runs.c.query_id)
     .join(queries, queries.c.id == runs.c.query_id)
     .where(among(runs.c.id))
@@ -64,6 +72,9 @@ class _Entry:
     outcome: Outcome
     state: dict[str, Any]
     metric_config: str | None
+    version: int | None  # of the definition; none if it is deleted
+    snapshot: Snapshot | None
+    series: list[NewSeries] = field(default_factory=list)
     result_id: int | None = None
     history_id: int | None = None
 
@@ -71,8 +82,9 @@ class _Entry:
 class Recording:
     """Writes what came back of runs; what a newer attempt has taken over is dropped."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, node: str | None = None) -> None:
         self._store = store
+        self._node = node  # whose gauges hear of it at once; all others read what changed
 
     def record(self, batch: Sequence[Ended], now: datetime, keeping: Keeping) -> list[Execution | None]:
         """Records a group in one transaction; if one of them cannot be recorded, each on its own.
@@ -106,7 +118,8 @@ class Recording:
         with self._store.begin() as connection:
             entries = list(self._live(connection, batch))
             self._insert(connection, entries, keeping)
-            replaced = [_apply(entry, now) for entry in entries]
+            replaced = [_apply(entry, now, self._node) for entry in entries]
+            write_series(connection, [one for entry in entries for one in entry.series])
             for entry in entries:
                 prune(connection, entry.state, now, keeping)
             _UPDATE_STATES(connection, [_state_row(entry) for entry in entries])
@@ -126,7 +139,9 @@ class Recording:
                 log.warning("result_dropped", query=run.query_name, run=run.id, attempt=run.attempt)
                 continue
             del state["run_id"], state["attempt"]
-            yield _Entry(run, outcome, state, state.pop("metric_config"))
+            version, deleted_at = state.pop("version"), state.pop("deleted_at")
+            config, samples = state.pop("metric_config"), snapshot(run.metrics, outcome)
+            yield _Entry(run, outcome, state, config, None if deleted_at else version, samples)
 
     def _insert(self, connection: sa.Connection, entries: list[_Entry], keeping: Keeping) -> None:
         """New results and rows of history, where they are kept."""
@@ -170,7 +185,7 @@ def _result_row(entry: _Entry) -> dict[str, Any]:
 
 def _history_row(entry: _Entry) -> dict[str, Any]:
     run, outcome, state = entry.run, entry.outcome, entry.state
-    status, gauge = outcome.status.value, _snapshot(entry)
+    status, samples = outcome.status.value, entry.snapshot
     size = text_bytes(outcome.result_json) if entry.result_id else 0
     state["kept_bytes"] += size
     state["last_number"] += 1
@@ -185,8 +200,8 @@ def _history_row(entry: _Entry) -> dict[str, Any]:
         "status": status,
         "error_message": outcome.error,
         "result_id": entry.result_id,
-        "metric_value": outcome.value,
-        "snapshot": json.dumps(gauge) if gauge else None,
+        "metric_value": chart_value(run.metrics, outcome),
+        "snapshot": json.dumps(samples) if samples else None,
         "due_at": run.due_at,
         "missed": run.missed,
         "attempt": run.attempt,
@@ -203,11 +218,12 @@ def _state_row(entry: _Entry) -> dict[str, Any]:
     return row
 
 
-def _apply(entry: _Entry, now: datetime) -> int | None:
+def _apply(entry: _Entry, now: datetime, node: str | None) -> int | None:
     """Brings a query's state up to date; returns the result that it no longer shows."""
     outcome, state = entry.outcome, entry.state
     values, durations = json.loads(state["recent"])
-    recent = [[*values, outcome.value][-RECENT_KEPT:], [*durations, outcome.duration_ms][-RECENT_KEPT:]]
+    value = chart_value(entry.run.metrics, outcome)
+    recent = [[*values, value][-RECENT_KEPT:], [*durations, outcome.duration_ms][-RECENT_KEPT:]]
     state |= {
         "last_executed": outcome.executed_at,
         "last_status": outcome.status.value,
@@ -215,20 +231,50 @@ def _apply(entry: _Entry, now: datetime) -> int | None:
         "last_duration_ms": outcome.duration_ms,
         "recent": json.dumps(recent),
         "changed_at": moment_after(state["changed_at"], now),
+        "changed_by": node,
     }
+    _sample(entry)
     if outcome.status is not Status.SUCCESS:
         return None
     replaced: int | None = state["last_result_id"] if entry.result_id else None
     state |= {"last_result_id": entry.result_id or state["last_result_id"]}
     state |= {"last_success_at": outcome.executed_at}
-    if outcome.value is not None and entry.run.metric == metric_of(entry.metric_config):
-        state["metric_value"] = outcome.value  # else it is another gauge's by now
     return replaced
 
 
-def _snapshot(entry: _Entry) -> dict[str, object] | None:
-    metric, value = entry.run.metric, entry.outcome.value
-    return snapshot(metric, value) if metric and value is not None else None
+def _sample(entry: _Entry) -> None:
+    """Gives the metrics their samples: those that are still the query's, which may have been edited since."""
+    run, outcome, state = entry.run, entry.outcome, entry.state
+    current = metrics_of(entry.metric_config) if entry.version is not None else ()
+    if outcome.status is Status.SUCCESS:
+        entry.series = sampled_series(run.query_id, outcome.sampled, current) if outcome.sampled else []
+        if run.metrics == current:
+            state["metric_problem"] = outcome.metric_problem
+        if outcome.value is not None and _plain_keys(run.metrics) & _plain_keys(current):
+            state["metric_value"] = outcome.value
+    elif current:
+        entry.series = dropped_series(run.query_id, current)
+        if all(metric.is_dropped_on_failure for metric in current if metric.is_plain):
+            state["metric_value"] = None
+
+
+def _plain_keys(metrics: Sequence[MetricConfig]) -> set[str]:
+    return {key_of(metric) for metric in metrics if metric.is_plain}
+
+
+def _feed(entry: _Entry) -> Feed:
+    state = entry.state
+    return Feed(
+        query_id=entry.run.query_id,
+        version=entry.version,
+        changed_at=state["changed_at"],
+        has_metrics=entry.metric_config is not None,
+        value=state["metric_value"],
+        blocks={one.metric_key: one.block for one in entry.series},
+        is_up=entry.outcome.status is Status.SUCCESS,
+        last_success_at=state["last_success_at"],
+        problem=state["metric_problem"],
+    )
 
 
 def _unstorable(outcome: Outcome, reason: str) -> Outcome:
@@ -254,11 +300,12 @@ def _execution(entry: _Entry) -> Execution:
         error_message=outcome.error,
         result=outcome.result_json,
         result_key=outcome.columns,
-        monitor_metrics_snapshot=_snapshot(entry),
+        monitor_metrics_snapshot=entry.snapshot,
         due_at=run.due_at,
         missed=run.missed,
         attempt=run.attempt,
         trigger=run.trigger,
         triggered_by=run.triggered_by,
         truncated=outcome.truncated,
+        feed=_feed(entry),
     )

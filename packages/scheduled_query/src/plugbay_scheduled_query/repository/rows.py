@@ -1,8 +1,9 @@
 """Rows as the values of the model, and the one clock that all nodes go by."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,6 +12,8 @@ from plugbay import Clock, UTCDateTime
 from plugbay_scheduled_query.core.model import (
     Execution,
     MetricConfig,
+    MetricType,
+    OnFailure,
     Query,
     RenderType,
     Run,
@@ -40,19 +43,34 @@ def moment_after(last: datetime, now: datetime) -> datetime:
 
 
 def touch(connection: sa.Connection, query_id: int, now: datetime, **values: object) -> None:
-    """Says that a query changed, and with it these values of its state."""
+    """Says that a query was edited, and with it these values of its state."""
     of_query = states.c.query_id == query_id
     last = connection.execute(sa.select(states.c.changed_at).where(of_query).with_for_update()).scalar_one()
-    changed_at = moment_after(last, now)
-    connection.execute(sa.update(states).where(of_query).values(changed_at=changed_at, **values))
+    changed = {"changed_at": moment_after(last, now), "changed_by": None}
+    connection.execute(sa.update(states).where(of_query).values(changed | values))
 
 
-def metric_of(text: str | None) -> MetricConfig | None:
-    return MetricConfig(**json.loads(text)) if text else None
+@lru_cache(maxsize=4096)
+def metrics_of(text: str | None) -> tuple[MetricConfig, ...]:
+    """The metrics of a query; the same text gives the same objects, which are compared at no cost."""
+    return tuple(_metric_of(given) for given in json.loads(text)) if text else ()
 
 
-def metric_text(metric: MetricConfig | None) -> str | None:
-    return json.dumps(metric.as_json(), ensure_ascii=False) if metric else None
+def metrics_text(metrics: Sequence[MetricConfig]) -> str | None:
+    return json.dumps([metric.as_json() for metric in metrics], ensure_ascii=False) if metrics else None
+
+
+def _metric_of(given: Mapping[str, Any]) -> MetricConfig:
+    kind, on_failure = given.get("type"), given.get("on_failure")
+    return MetricConfig(
+        given["metric_name"],
+        given["labels"],
+        tuple(given.get("label_columns", ())),
+        given.get("value_column"),
+        MetricType(kind) if kind else None,
+        given.get("help", ""),
+        OnFailure(on_failure) if on_failure else None,
+    )
 
 
 def query_of(row: Row) -> Query:
@@ -66,7 +84,7 @@ def query_of(row: Row) -> Query:
         cron_schedule=row.cron_schedule,
         enabled=row.enabled,
         render_type=RenderType(row.render_type),
-        monitor_metric_config=metric_of(row.metric_config),
+        metrics=metrics_of(row.metric_config),
         data_source=row.data_source,
         timezone=row.timezone,
         timeout=row.timeout,
@@ -87,6 +105,7 @@ def query_of(row: Row) -> Query:
         last_result=found.get("last_result"),
         last_result_key=tuple(json.loads(found.get("last_result_key") or "[]")),
         metric_value=row.metric_value,
+        metric_problem=row.metric_problem,
         recent_values=tuple(values),
         recent_durations_ms=tuple(durations),
     )
@@ -101,7 +120,7 @@ def run_of(definition: Row, run: Mapping[str, Any], problem: str | None = None) 
         source_id=run["source_id"],
         sql=definition.query,
         timeout=definition.timeout,
-        metric=metric_of(definition.metric_config),
+        metrics=metrics_of(definition.metric_config),
         trigger=Trigger(run["trigger"]),
         triggered_by=run["triggered_by"],
         due_at=run["due_at"],

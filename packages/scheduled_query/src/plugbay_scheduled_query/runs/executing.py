@@ -5,15 +5,15 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from plugbay import Clock, get_logger
 
 from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.guard import Rejection
-from plugbay_scheduled_query.core.metric import gauge_value
 from plugbay_scheduled_query.core.model import Execution, Outcome, Run, Status, Trigger
-from plugbay_scheduled_query.core.results import iter_rows, preview
+from plugbay_scheduled_query.core.results import all_rows, iter_rows, preview
+from plugbay_scheduled_query.core.sampling import sample
 from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.dialects import check
 from plugbay_scheduled_query.executor import Statement
@@ -84,7 +84,7 @@ class Executing:
         Everything that can go wrong with a query becomes its status here, and is nobody else's trouble. Those
         behind one that takes its time come back, each with who cancelled it.
         """
-        this = _Slice(self._clock, runs, ended, returned)
+        this = _Slice(self._clock, runs, ended, returned, self._settings().max_series)
         try:
             if statements := self._statements(this, stopped_by):
                 self._executor.run_slice(statements, this.end, this.give_back)
@@ -155,11 +155,13 @@ class _Slice:
         runs: Iterable[Run],
         ended: Callable[[Run, Outcome], object],
         returned: Callable[[list[tuple[Run, str]]], object],
+        max_series: int,
     ) -> None:
         self.open: dict[Hashable, Run] = {run.id: run for run in runs}
         self._clock = clock
         self._ended = ended
         self._returned = returned
+        self._max_series = max_series
         self._begin()
 
     def end(self, statement: Statement, outcome: Outcome) -> None:
@@ -179,7 +181,7 @@ class _Slice:
         duration_ms = outcome.duration_ms or round((self._clock.monotonic() - self._began) * 1000)
         began = replace(outcome, executed_at=self._began_at, duration_ms=duration_ms)
         self._begin()
-        self._ended(run, with_value(began, run))
+        self._ended(run, with_value(began, run, self._max_series))
 
     def _begin(self) -> None:
         self._began_at, self._began = self._clock.now(), self._clock.monotonic()
@@ -212,15 +214,23 @@ def interrupted(run: Run, at: datetime) -> Outcome:
     )
 
 
-def with_value(outcome: Outcome, run: Run) -> Outcome:
-    """With the number for its gauge, and the beginning of a result that is too long for a page."""
+def with_value(outcome: Outcome, run: Run, max_series: int) -> Outcome:
+    """With the samples for its metrics, and the beginning of a result that is too long for a page."""
     if outcome.result_json is None:
         return outcome
     beginning = preview(outcome.result_json)
-    # a gauge's value is looked for to the end; what a chart alone shows is not worth reading 10 MB
-    rows = iter_rows(outcome.result_json if run.metric else beginning.text)
-    value = gauge_value(rows, outcome.binary)
-    return replace(outcome, value=value, preview=None if beginning.is_whole else beginning.text)
+    if any(not metric.is_plain for metric in run.metrics):
+        rows: Iterable[list[Any]] = all_rows(outcome.result_json)
+    else:  # a number is looked for to the end; what a chart alone shows is not worth reading 10 MB
+        rows = iter_rows(outcome.result_json if run.metrics else beginning.text)
+    found = sample(run.metrics, outcome.columns, rows, outcome.binary, max_series)
+    return replace(
+        outcome,
+        preview=None if beginning.is_whole else beginning.text,
+        value=found.value,
+        sampled=found.sampled,
+        metric_problem=found.problem,
+    )
 
 
 class Recorder:

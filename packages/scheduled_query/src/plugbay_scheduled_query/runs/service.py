@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 from anyio.to_thread import run_sync
 from plugbay import Clock, Store, get_logger
 
-from plugbay_scheduled_query.core.model import Execution, Outcome, Query, Run, Trigger
+from plugbay_scheduled_query.core.model import Execution, Feed, Outcome, Query, Run, Trigger
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories
@@ -83,6 +83,7 @@ class Service:
         executing: Executing,
         settings: Callable[[], Settings],
         tell: Callable[[list[Told]], None],
+        feed: Callable[[Feed], None] = lambda _: None,
         keeping: Callable[[], Keeping] | None = None,
     ) -> None:
         self._clock = clock
@@ -99,7 +100,8 @@ class Service:
         self._claiming = Claiming(clock, self._claims, engine, self._runs, settings, self._submit)
         self._by_hand = Admission(self._submit_first, lambda: most_by_hand(engine.workers), largest=1)
         keeping = keeping or (lambda: settings().keeping)
-        self._recorder = Recorder(Recording(store), clock.now, keeping, self._recorded)
+        self._recorder = Recorder(Recording(store, node.id), clock.now, keeping, self._recorded)
+        self._feed = feed
         self._teller = Teller(tell)
         self._heartbeat = Heartbeat(self._beat, lambda: len(self._runs))
 
@@ -276,6 +278,8 @@ class Service:
     def _recorded(self, group: list[Ended], executions: list[Execution | None]) -> None:
         """After each group commit: free the places, start what waited for them, then tell everybody."""
         for (run, _), execution in zip(group, executions, strict=True):
+            if execution and execution.feed:  # whoever hears of the end finds the gauge up to date
+                self._feed(execution.feed)
             self._runs.end(run.id, execution)
         told = [
             (run, outcome, execution)

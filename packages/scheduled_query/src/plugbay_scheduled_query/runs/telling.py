@@ -121,8 +121,8 @@ class Reports:
             log.info("executed", **facts, rows=outcome.row_count)
         else:
             log.warning(execution.status.value, **facts, error=execution.error_message)
-        if run.metric and is_success and outcome.value is None:
-            log.warning("metric_not_updated", query=name, reason="the result has no numeric value")
+        if outcome.metric_problem:
+            log.warning("metric_not_updated", query=name, reason=outcome.metric_problem)
 
     def _post(self, run: Run, outcome: Outcome, execution: Execution) -> None:
         """Events for plugins; of what nobody listens to nothing is made."""

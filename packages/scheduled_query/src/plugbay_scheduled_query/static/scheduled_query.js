@@ -66,6 +66,28 @@ if (form) {
   form.querySelector(".is-invalid:not(textarea[hidden])")?.focus();
 }
 
+// The columns of the result that is known: a click puts one among the label columns, or takes it away.
+const listed = (field) => field.value.split(",").map((name) => name.trim()).filter(Boolean);
+function showChosen() {
+  for (const button of document.querySelectorAll("[data-into]")) {
+    const field = document.querySelector(button.dataset.into);
+    button.setAttribute("aria-pressed", String(listed(field).includes(button.dataset.column)));
+  }
+}
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest?.("[data-into]");
+  if (!button) return;
+  const field = document.querySelector(button.dataset.into), { column } = button.dataset, names = listed(field);
+  field.value = (names.includes(column) ? names.filter((name) => name !== column) : [...names, column]).join(", ");
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+});
+if (form) {
+  form.addEventListener("input", showChosen);
+  document.addEventListener("htmx:afterSettle", showChosen);
+  document.addEventListener("htmx:oobAfterSwap", showChosen);
+  showChosen();
+}
+
 // Whoever is on another page has saved what was typed into the editor, or has left it (drafts.js).
 try {
   for (const name of Object.keys(sessionStorage)) if (!form && name.startsWith("draft ")) sessionStorage.removeItem(name);

@@ -176,9 +176,9 @@ class Door:
         return self._inside.total() < self._room.at_once and self._inside[who] < self._room.of_one
 
     def _refusal(self, who: str) -> HTTPException:
-        what = self._room.what
-        if self._inside.total() >= self._room.at_once:
-            text = f"There is room for {self._room.at_once} {what} at once, and it is taken. Try again in a moment."
+        what, most = self._room.what, self._room.at_once
+        if self._inside.total() >= most:
+            text = f"There is room for {most} {what} at once, and it is taken. Try again in a moment."
         else:
             text = f"You have {self._inside[who]} {what} under way; try again when one of them has ended."
         return HTTPException(429, text, {"Retry-After": str(RETRY_S)})

@@ -36,7 +36,7 @@ def json_stream(pieces: Iterable[str]) -> Response:
 
 def query_json(query: Query) -> dict[str, Any]:
     """The specified details, the rest of the specified record, and the added fields; not the result."""
-    metric = query.monitor_metric_config
+    metrics = [metric.as_json() for metric in query.metrics]
     return {
         "id": query.id,
         "name": query.name,
@@ -44,7 +44,9 @@ def query_json(query: Query) -> dict[str, Any]:
         "cron_schedule": query.cron_schedule,
         "last_executed": format_utc(query.last_executed),
         "enabled": query.enabled,
-        "monitor_metric_config": metric.as_json() if metric else None,
+        "monitor_metric_config": metrics[0] if metrics else None,
+        "metrics": metrics,
+        "metric_problem": query.metric_problem,
         "render_type": query.render_type.value,
         "data_source": query.data_source,
         "timezone": query.timezone,

@@ -34,10 +34,15 @@ def _without_defaults(schema: dict[str, Any]) -> None:
 
 
 class MetricConfig(BaseModel):
-    """The gauge that a query feeds."""
+    """A metric that a query feeds; what stands after the labels is there only where it was set."""
 
     metric_name: str = Field(examples=["shop_orders"], json_schema_extra={"format": "metric-name"})
     labels: dict[str, str] = Field(examples=[{"region": "eu"}])
+    label_columns: list[str] = Field([], description="One sample for each row, with these of its columns.")
+    value_column: str | None = Field(None, description="The column with the value.")
+    type: Literal["gauge", "counter"] = "gauge"
+    help: str = Field("", description="Instead of the query's text.")
+    on_failure: Literal["keep", "drop"] = Field("keep", description="Of its series when an execution fails.")
 
 
 class NewMetric(MetricConfig):
@@ -60,7 +65,9 @@ class QuerySummary(BaseModel):
     cron_schedule: str = Field(examples=["*/5 * * * *"])
     last_executed: str | None = Field(description="When the last execution began, in UTC.", examples=[TIME])
     enabled: bool
-    monitor_metric_config: MetricConfig | None
+    monitor_metric_config: MetricConfig | None = Field(description="The first of `metrics`.")
+    metrics: list[MetricConfig]
+    metric_problem: str | None = Field(description="What the latest result did not give its metrics.")
     render_type: Literal["auto", "table", "counter", "metric", "raw"]
     data_source: str = Field(examples=["shop"])
     timezone: str | None = Field(examples=["Europe/Berlin"])
@@ -113,7 +120,8 @@ class NewQuery(BaseModel):
     cron_schedule: Cron = Field(min_length=1, max_length=128)
     enabled: bool | None = True
     render_type: Literal["auto", "table", "counter", "metric", "raw"] | None = "auto"
-    monitor_metric_config: NewMetric | None = None
+    monitor_metric_config: NewMetric | None = Field(None, description="The first of `metrics`.")
+    metrics: list[NewMetric] | None = Field(None, max_length=20)
     data_source: SourceName | None = Field(None, description="A name; null is the usual one.")
     timezone: Zone | None = None
     timeout: Seconds | None = None
@@ -131,7 +139,10 @@ class QueryEdit(BaseModel):
     cron_schedule: Cron = Field("", min_length=1, max_length=128)
     enabled: bool = Field(True, examples=[False])
     render_type: Literal["auto", "table", "counter", "metric", "raw"] = "auto"
-    monitor_metric_config: NewMetric | None = None
+    monitor_metric_config: NewMetric | None = Field(
+        None, description="Replaces the first metric; null takes all away."
+    )
+    metrics: list[NewMetric] | None = Field(None, max_length=20)
     data_source: SourceName = ""
     timezone: Zone | None = None
     timeout: Seconds | None = None
@@ -158,10 +169,27 @@ class QueryPage(BaseModel):
     pagination: Pagination
 
 
-class Snapshot(MetricConfig):
-    """The gauge as one execution left it."""
+class SampleAnswer(BaseModel):
+    """One sample of a metric."""
 
+    labels: dict[str, str] = Field(examples=[{"region": "eu"}])
     value: float = Field(examples=[1204.0])
+
+
+class SnapshotPart(BaseModel):
+    """A metric as one execution left it."""
+
+    metric_name: str = Field(examples=["shop_orders"])
+    labels: dict[str, str] = Field(examples=[{"region": "eu"}])
+    value: float | None = Field(description="Of the first sample.", examples=[1204.0])
+    samples: list[SampleAnswer] = Field([], description="The first 100, unless there is one in all.")
+    series: int = Field(0, description="How many samples there were.")
+
+
+class Snapshot(SnapshotPart):
+    """The first metric as one execution left it; a single sample stands alone, with its value."""
+
+    more: list[SnapshotPart] = Field([], description="The further metrics.")
 
 
 class HistoryItem(BaseModel):

@@ -34,7 +34,9 @@ def shown(query: Query, latest: Latest | None) -> Shown | None:
     """The latest result of a query in the form that was asked for."""
     if latest is None:
         return None
-    before = previous_value(query.recent_values)
+    first = query.monitor_metric_config
+    # what is kept of series is their sum, which the first number of a result cannot be compared with
+    before = previous_value(query.recent_values) if first is None or first.is_plain else None
     rendered = render(query.render_type, latest.columns, latest.text, before, latest.is_whole)
     return Shown(rendered, latest.row_count, latest.is_whole, before)
 

@@ -12,17 +12,24 @@ from fastapi.responses import JSONResponse, Response
 from plugbay import CurrentUser, FlashMessage
 from plugbay.web import Typed, row_id
 
-from plugbay_scheduled_query.core.draft import FIELDS, Draft, Refused, draft_of
+from plugbay_scheduled_query.core.draft import FIELDS, FIRST_METRIC, Draft, Refused, draft_of
 from plugbay_scheduled_query.core.errors import SourceProblem
-from plugbay_scheduled_query.core.metric import BadMetric, check_config, gauge_value
-from plugbay_scheduled_query.core.model import MetricConfig, Outcome, Query, RenderType
+from plugbay_scheduled_query.core.metric import gauge_value
+from plugbay_scheduled_query.core.model import Outcome, Query, RenderType
 from plugbay_scheduled_query.core.results import iter_rows, preview
 from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone, parse, zone, zone_names
 from plugbay_scheduled_query.dialects.contract import Table
-from plugbay_scheduled_query.metrics.gauges import gauge_text
 from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
+from plugbay_scheduled_query.queries.tried import Tried
 from plugbay_scheduled_query.repository.definitions import VersionConflict
 from plugbay_scheduled_query.web.pages.charts import in_every_form
+from plugbay_scheduled_query.web.pages.metric_form import (
+    KnownResult,
+    endings,
+    metric_preview,
+    metrics_as_form,
+    metrics_from_form,
+)
 from plugbay_scheduled_query.web.pages.site import (
     CONFLICT,
     EDITOR,
@@ -47,8 +54,7 @@ SCHEDULES = (
     ("0 4 1 * *", "on the first of each month at 04:00"),
 )
 NEXT_RUNS = 5
-EXAMPLE_VALUE = 42.0  # of a metric whose query has not been tried
-NOT_TYPED = ("csrf_token", "query_id", "version")  # fields that the form itself brings
+NOT_TYPED = ("csrf_token", "query_id", "version", "tried")  # fields that the form itself brings
 
 _WHOLE = re.compile(r"\s*[0-9]{1,9}\s*")
 _OFF = ("", "0", "false", "off", "no")
@@ -104,9 +110,9 @@ async def try_it(site: CurrentSite, typed: Typed, user: CurrentUser) -> Response
 def _tried_page(site: Site, typed: Mapping[str, str]) -> Response:
     tried = tried_context(site, typed)
     if site.is_part:
-        return site.page("tried", {"tried": tried})
+        return site.page("tried", {"tried": tried, "is_part": True, **metric_context(site, typed, tried)})
     query = site.query(typed["query_id"]) if typed.get("query_id") else None
-    return form_page(site, typed, query, tried=tried)
+    return form_page(site, typed, query, tried=tried, **metric_context(site, typed, tried))
 
 
 @router.get("/next-runs", dependencies=EDITOR)
@@ -120,7 +126,7 @@ def next_runs(site: CurrentSite, cron_schedule: str = "", timezone: str = "") ->
 @router.post("/metric-line")
 def metric_line(site: CurrentSite, typed: Typed) -> Response:
     """What /metrics would show of the metric that is being typed."""
-    return site.page("metric_line", {"metric": metric_preview(typed)})
+    return site.page("metric_line", metric_context(site, typed))
 
 
 @router.get("/schema/{source_id}", dependencies=EDITOR)
@@ -150,9 +156,9 @@ def form_page(
         "render_types": [kind.value for kind in RenderType],
         "settings": settings,
         "upcoming": upcoming(typed.get("cron_schedule", ""), timezone, site.parts.clock.now()),
-        "metric": metric_preview(typed),
         "preview": latest_forms(site, query),
         "topic": "editor",
+        **(more if "metric" in more else metric_context(site, typed, query=query)),
         **more,
     }
     return site.page("editor", context, status_code)
@@ -161,10 +167,11 @@ def form_page(
 def from_form(form: Mapping[str, str]) -> dict[str, Any]:
     """What a form sent, as the API would have sent it; fields that the form does not have are left out.
 
-    A checkbox that is not ticked is not sent at all. The metric comes as `metric_name` and `metric_labels`,
-    one `name=value` a line, or as the JSON text `monitor_metric_config`.
+    A checkbox that is not ticked is not sent at all. Metrics come in fields of their own, or as the JSON text
+    `metrics` or `monitor_metric_config`.
     """
-    given: dict[str, Any] = {name: _lines(form[name]) for name in FIELDS if name in form}
+    names = (*FIELDS, FIRST_METRIC)
+    given: dict[str, Any] = {name: _lines(form[name]) for name in names if name in form}
     given["enabled"] = form.get("enabled", "").strip().lower() not in _OFF
     for name in _EMPTY_IS_NONE:
         if name in given and not given[name].strip():
@@ -174,19 +181,16 @@ def from_form(form: Mapping[str, str]) -> dict[str, Any]:
     if not given.get("data_source", "chosen"):
         del given["data_source"]  # the empty choice of the list
     if "metric_name" in form:
-        given["monitor_metric_config"] = _metric(form)
+        given |= metrics_from_form(form)
     return given
 
 
 def as_form(draft: Draft) -> dict[str, str]:
     """The fields of a form that shows a definition; `enabled` is left out when the box is not ticked."""
-    metric = draft.monitor_metric_config or MetricConfig("")
     texts = {name: "" if value is None else str(value) for name, value in draft.as_json().items()}
     texts["tags"] = ", ".join(draft.tags)
-    texts["metric_name"] = metric.metric_name
-    texts["metric_labels"] = "\n".join(f"{name}={value}" for name, value in metric.labels.items())
-    del texts["monitor_metric_config"], texts["enabled"]
-    return texts | ({"enabled": "on"} if draft.enabled else {})
+    del texts["metrics"], texts["monitor_metric_config"], texts["enabled"]
+    return texts | metrics_as_form(draft.metrics) | ({"enabled": "on"} if draft.enabled else {})
 
 
 def stored_form(query: Query) -> dict[str, str]:
@@ -220,15 +224,29 @@ def upcoming(expression: str, timezone: str, now: datetime) -> Upcoming:
     return Upcoming("", timezone, tuple((at, f"{at.astimezone(place):%a %Y-%m-%d %H:%M}") for at in times))
 
 
-def metric_preview(form: Mapping[str, str], value: float = EXAMPLE_VALUE) -> dict[str, str]:
-    """The exposition that a form's metric fields will produce, or what is wrong with them."""
-    config = from_form({"metric_name": "", **form}).get("monitor_metric_config")
-    if not config:
-        return {}
-    try:
-        return {"text": gauge_text(check_config(config), form.get("query", ""), value)}
-    except BadMetric as error:
-        return {"error": str(error)}
+def metric_context(
+    site: Site, typed: Mapping[str, str], tried: Mapping[str, Any] | None = None, query: Query | None = None
+) -> dict[str, Any]:
+    """The metrics that are being typed: their preview, their fields, and the columns to choose from."""
+    known = (tried or {}).get("known") or known_result(site, typed, query)
+    return {
+        "metric": metric_preview(typed, known, site.parts.settings().max_series),
+        "endings": endings(typed),
+        "columns": known.tried.columns if known else (),
+    }
+
+
+def known_result(site: Site, typed: Mapping[str, str], query: Query | None = None) -> KnownResult | None:
+    """What Try it brought last, else the latest execution."""
+    if tried := site.parts.trying.results.get(typed.get("tried", "")):
+        return KnownResult(tried, "of the latest Try it")
+    if query is None and typed.get("query_id"):
+        query = site.query(typed["query_id"])
+    stored = site.parts.definitions.get(query.id, with_result=True) if query else None
+    if stored is None or stored.last_result is None:
+        return None
+    latest = Tried(stored.query, stored.last_result_key, stored.last_result)
+    return KnownResult(latest, "of the latest result")
 
 
 def latest_forms(site: Site, query: Query | None) -> dict[str, Any] | None:
@@ -246,7 +264,7 @@ def tried_context(site: Site, typed: Mapping[str, str]) -> dict[str, Any]:
         return {"errors": outcome.errors}
     if outcome.status != "success":
         return {"outcome": outcome}
-    return {"outcome": outcome, **_tried_result(outcome, typed)}
+    return {"outcome": outcome, **_tried_result(site, outcome, typed)}
 
 
 def completion(tables: list[Table]) -> dict[str, list[str]]:
@@ -270,31 +288,22 @@ def _after_saving(site: Site, saved: Saved, text: str) -> Response:
     return site.to(f"{PREFIX}/query/{saved.query.id}", FlashMessage(text), *warnings)
 
 
-def _tried_result(outcome: Outcome, typed: Mapping[str, str]) -> dict[str, Any]:
+def _tried_result(site: Site, outcome: Outcome, typed: Mapping[str, str]) -> dict[str, Any]:
     text = outcome.result_json or "[]"
-    value = gauge_value(iter_rows(text), outcome.binary)
+    tried = Tried(typed.get("query", ""), outcome.columns, text, outcome.binary)
     short = preview(text)
-    made = in_every_form(outcome.columns, short.text, short.is_whole)
-    metric = metric_preview(typed, value) if value is not None else {}
-    return {"forms": made, "value": value, "metric": metric, "is_whole": short.is_whole}
+    return {
+        "forms": in_every_form(outcome.columns, short.text, short.is_whole),
+        "value": gauge_value(iter_rows(text), outcome.binary),
+        "is_whole": short.is_whole,
+        "name": site.parts.trying.results.keep(tried),
+        "known": KnownResult(tried, "of the latest Try it"),
+    }
 
 
 def _version(typed: Mapping[str, str]) -> int | None:
     text = typed.get("version", "")
     return row_id(text, NO_QUERY) if text else None
-
-
-def _metric(form: Mapping[str, str]) -> dict[str, Any] | None:
-    name, labels = form["metric_name"].strip(), _lines(form.get("metric_labels", ""))
-    if not name and not labels.strip():
-        return None
-    return {"metric_name": name, "labels": dict(_label(line) for line in labels.split("\n") if line.strip())}
-
-
-def _label(line: str) -> tuple[str, str]:
-    # a line without “=” is a label without a value; the check names what is wrong with it
-    name, _, value = line.partition("=")
-    return name.strip(), value.strip()
 
 
 def _lines(text: str) -> str:

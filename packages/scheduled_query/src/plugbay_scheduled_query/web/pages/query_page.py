@@ -15,11 +15,11 @@ from plugbay_scheduled_query.core.diff import compare
 from plugbay_scheduled_query.core.model import Execution, Query, Status
 from plugbay_scheduled_query.core.paging import BadParameter, Period, period
 from plugbay_scheduled_query.core.results import iter_rows
-from plugbay_scheduled_query.metrics.gauges import gauge_text
 from plugbay_scheduled_query.repository.history import ALL, HistoryFilter
 from plugbay_scheduled_query.web.pages.charts import WEEKS, calendar, duration_chart, shown, value_chart
 from plugbay_scheduled_query.web.pages.editor import upcoming
 from plugbay_scheduled_query.web.pages.listing import page_number
+from plugbay_scheduled_query.web.pages.series_view import MetricView, metric_view
 from plugbay_scheduled_query.web.pages.site import (
     HOME,
     PREFIX,
@@ -33,6 +33,7 @@ from plugbay_scheduled_query.web.pages.site import (
 POINTS = 300  # executions in a chart
 HISTORY_LIMIT = 20  # executions on a page
 ROWS = 200  # of a result on a page
+SERIES_POINTS = 100  # executions in a chart of series: each brings up to a hundred samples
 STATUSES = (ALL, *(status.value for status in Status))
 NO_EXECUTION = "There is no such execution. It may have been removed from the history."
 DAY = len("2026-11-15")
@@ -128,7 +129,7 @@ def history_view(given: Mapping[str, str]) -> HistoryView:
 
 def live_context(site: Site, query: Query) -> dict[str, Any]:
     """What changes with each execution."""
-    parts, metric = site.parts, query.monitor_metric_config
+    parts = site.parts
     points = parts.histories.points(query.id, POINTS)
     latest = parts.overview.latest([query.id]).get(query.id)
     today = parts.clock.now().date()
@@ -142,7 +143,7 @@ def live_context(site: Site, query: Query) -> dict[str, Any]:
         "values": value_chart(points),
         "durations": duration_chart(points),
         "calendar": calendar(days, today),
-        "metric_text": gauge_text(metric, query.query, query.metric_value) if metric else "",
+        "metric": published_metrics(site, query),
         "pause": parts.sessions.pause_named(query.data_source),
         "seen": seen(site, query),
     }
@@ -152,6 +153,16 @@ def seen(site: Site, query: Query) -> str:
     """Changes when anything that the page shows of its query does."""
     pause = site.parts.sessions.pause_named(query.data_source)
     return fingerprint(query_fingerprint(query, site.parts.clock.now()), pause)
+
+
+def published_metrics(site: Site, query: Query) -> MetricView:
+    """What the query shows on /metrics, or would if it were switched on."""
+    parts = site.parts
+    shown = parts.gauges.publication(query.id) if query.metrics else None
+    if shown is None:
+        return MetricView()
+    points = parts.histories.snapshots(query.id, SERIES_POINTS) if shown.metrics[0].label_columns else []
+    return metric_view(shown, points, query.enabled, parts.settings().metrics_enabled)
 
 
 def about_context(site: Site, query: Query) -> dict[str, Any]:
