@@ -5,8 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from plugbay_scheduled_query.core.guard import Rejection
+
+if TYPE_CHECKING:
+    from plugbay_scheduled_query.core.alerting.model import AlertEvent
 
 Number = int | float | Decimal
 
@@ -142,6 +146,7 @@ class Execution:
     trigger: Trigger = Trigger.SCHEDULE
     triggered_by: str | None = None
     truncated: bool = False
+    alert_events: "tuple[AlertEvent, ...]" = ()  # what its alerts have to tell, just after it was recorded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from plugbay_scheduled_query.core.metric import Series, series_of
 from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.core.paging import ESCAPE, like_patterns, search_text
 from plugbay_scheduled_query.core.schedule import next_run
+from plugbay_scheduled_query.repository.alerts import end_alerts, wake_alerts
 from plugbay_scheduled_query.repository.rows import metric_text, query_of, touch
 from plugbay_scheduled_query.tables import data_sources, queries, results, runs, states
 
@@ -166,6 +167,7 @@ class Definitions:
             found = connection.execute(sa.update(queries).where(live).values(gone)).rowcount > 0
             if found:
                 touch(connection, query_id, self._clock.now())
+                end_alerts(connection, query_id, self._clock.now())
             return found
 
     def series_owner(self, series: Series, other_than: int | None = None) -> str | None:
@@ -226,6 +228,8 @@ class Definitions:
             touch(connection, current.id, now)
         else:  # another gauge: it waits for a value of its own
             touch(connection, current.id, now, metric_value=None)
+        if draft.enabled and not current.enabled:
+            wake_alerts(connection, current.id, now)
 
 
 @contextmanager

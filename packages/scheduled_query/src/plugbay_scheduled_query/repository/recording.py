@@ -9,8 +9,10 @@ from typing import Any
 import sqlalchemy as sa
 from plugbay import PlugbayError, Store, get_logger
 
+from plugbay_scheduled_query.core.alerting.model import AlertEvent
 from plugbay_scheduled_query.core.metric import snapshot
 from plugbay_scheduled_query.core.model import Execution, Outcome, Run, Status
+from plugbay_scheduled_query.repository.alert_judging import judge_executions
 from plugbay_scheduled_query.repository.pruning import Keeping, prune
 from plugbay_scheduled_query.repository.rows import metric_of, moment_after
 from plugbay_scheduled_query.tables import history, lanes, queries, results, runs, states
@@ -67,6 +69,7 @@ class _Entry:
     metric_config: str | None
     result_id: int | None = None
     history_id: int | None = None
+    alert_events: tuple[AlertEvent, ...] = ()
 
 
 class Recording:
@@ -115,6 +118,7 @@ class Recording:
             if entries:
                 rows = [{**entry.state, "b_query_id": entry.run.query_id} for entry in entries]
                 connection.execute(_UPDATE_STATE, rows)
+            judge_executions(connection, entries, now)
             self._delete_unreferenced(connection, [result_id for result_id in replaced if result_id])
             self._end_runs(connection, [entry.run.id for entry in entries], now)
         recorded = {entry.run.id: _execution(entry) for entry in entries}
@@ -261,4 +265,5 @@ def _execution(entry: _Entry) -> Execution:
         trigger=run.trigger,
         triggered_by=run.triggered_by,
         truncated=outcome.truncated,
+        alert_events=entry.alert_events,
     )
