@@ -8,7 +8,7 @@ from plugbay_scheduled_query import demo
 from plugbay_scheduled_query.assembly import Assembly, assemble
 from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.settings import Settings
-from plugbay_scheduled_query.tables import data_sources
+from plugbay_scheduled_query.tables import channels, data_sources
 from plugbay_scheduled_query.web import router
 from plugbay_scheduled_query.web.dependencies import Parts
 
@@ -45,6 +45,15 @@ class ScheduledQueryPlugin(BaseModule):
         menu.add(
             OWNER, "Results Widgets", "/scheduled_query/results-widgets", icon="fas fa-table-cells-large"
         )
+        menu.add(OWNER, "Alerts", "/scheduled_query/alerts", icon="fas fa-bell")
+        menu.add(
+            OWNER,
+            "Channels",
+            "/scheduled_query/channels",
+            icon="fas fa-paper-plane",
+            menu_type="admin",
+            role="admin",
+        )
         menu.add(
             OWNER,
             "Data sources",
@@ -53,7 +62,8 @@ class ScheduledQueryPlugin(BaseModule):
             menu_type="admin",
             role="admin",
         )
-        fast_pluggy.secrets.add(OWNER, data_sources.c.secret_url)
+        for column in (data_sources.c.secret_url, channels.c.secret_url):
+            fast_pluggy.secrets.add(OWNER, column)
         fast_pluggy.metrics.add(OWNER, lambda: self._assembly.metrics_text() if self._assembly else "")
         fast_pluggy.health.add(OWNER, lambda: None if self._assembly else "the service is not running")
         events.on("plugbay.ready", self._start, owner=OWNER)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,6 +11,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from plugbay import Clock, Store
 
+from plugbay_scheduled_query.core.alerting.model import AlertEvent
 from plugbay_scheduled_query.core.capacity import Load
 from plugbay_scheduled_query.core.draft import Draft, draft_of, starts_afresh
 from plugbay_scheduled_query.core.metric import Series, series_of
@@ -89,9 +90,12 @@ _ORDERS: dict[str, Any] = {
 class Definitions:
     """The table of definitions, and beside each what its executions left behind."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, tell: Callable[[list[AlertEvent]], object] = lambda events: None
+    ) -> None:
         self._store = store
         self._clock = clock
+        self._tell = tell
 
     def get(self, query_id: int, with_result: bool = False) -> Query | None:
         """One definition, on request with its latest result."""
@@ -164,11 +168,12 @@ class Definitions:
         gone = {"deleted_at": self._clock.now(), "next_run_at": None, "series_key": None, "enabled": False}
         live = (queries.c.id == query_id) & queries.c.deleted_at.is_(None)
         with self._store.begin() as connection:
-            found = connection.execute(sa.update(queries).where(live).values(gone)).rowcount > 0
-            if found:
-                touch(connection, query_id, self._clock.now())
-                end_alerts(connection, query_id, self._clock.now())
-            return found
+            if connection.execute(sa.update(queries).where(live).values(gone)).rowcount == 0:
+                return False
+            touch(connection, query_id, self._clock.now())
+            ended = end_alerts(connection, query_id, self._clock.now())
+        self._tell(ended)
+        return True
 
     def series_owner(self, series: Series, other_than: int | None = None) -> str | None:
         """The name of the query that feeds a series."""

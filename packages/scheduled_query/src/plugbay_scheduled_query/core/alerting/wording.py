@@ -67,11 +67,11 @@ def message_of(event: AlertEvent, public_url: str = "") -> AlertMessage:
         f"Alert: {event.alert_name} ({event.severity})",
         f"Value: {format_number(event.value)}" if event.value is not None else "",
         f"Time: {format_utc(event.at)} UTC, event {event.id}",
-        _link(event, public_url),
+        link_to(event, public_url),
         f"\n{event.rows}" if event.rows else "",
     ]
     body = "\n".join(line for number, line in enumerate(lines) if line or number == 1)
-    return AlertMessage(_title(event), body, type_of(event))
+    return AlertMessage(title_of(event), body, type_of(event))
 
 
 def digest_of(events: Sequence[AlertEvent], public_url: str = "") -> AlertMessage:
@@ -90,7 +90,8 @@ def type_of(event: AlertEvent) -> str:
     return RESOLVED_TYPE if event.kind is EventKind.RESOLVED else TYPES[event.severity]
 
 
-def _title(event: AlertEvent) -> str:
+def title_of(event: AlertEvent) -> str:
+    """An event in a few words."""
     what = f"{event.query_name}: {event.alert_name}"
     if event.kind is EventKind.RESOLVED:
         return f"Resolved: {what}"
@@ -100,12 +101,13 @@ def _title(event: AlertEvent) -> str:
 
 def _digest_line(event: AlertEvent, public_url: str) -> str:
     value = f", value {format_number(event.value)}" if event.value is not None else ""
-    line = f"{_title(event)}{value}, {format_utc(event.at)} UTC, event {event.id}"
-    link = _link(event, public_url)
+    line = f"{title_of(event)}{value}, {format_utc(event.at)} UTC, event {event.id}"
+    link = link_to(event, public_url)
     return f"{line}, {link}" if link else line
 
 
-def _link(event: AlertEvent, public_url: str) -> str:
+def link_to(event: AlertEvent, public_url: str) -> str:
+    """Where its query is shown, if the host knows its own address."""
     return f"{public_url.rstrip('/')}/scheduled_query/query/{event.query_id}" if public_url else ""
 
 

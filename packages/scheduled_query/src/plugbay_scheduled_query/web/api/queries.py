@@ -36,11 +36,11 @@ from plugbay_scheduled_query.web.api.requests import (
     Search,
     conflict,
     documented_as,
-    problem,
     refusals,
     refused_body,
     refused_parameter,
     storable,
+    version_in,
 )
 from plugbay_scheduled_query.web.api.schemas import (
     CronAnswer,
@@ -116,7 +116,7 @@ def edit_query(parts: ServiceParts, query_id: QueryId, body: QueryEditBody, user
     Null resets `timeout`, `timezone` and `monitor_metric_config`. With a `version` that is not the newest
     the answer is 409.
     """
-    version = _version_in(body)
+    version = version_in(body)
     try:
         saved = parts.editing.edit(storable(query_id, NO_QUERY), body, user.name, version)
     except UnknownQuery:
@@ -176,13 +176,6 @@ def existing_query(parts: Parts, query_id: int) -> Query:
     if query is None:
         raise HTTPException(404, NO_QUERY)
     return query
-
-
-def _version_in(body: Mapping[str, Any]) -> int | None:
-    version = body.get("version")
-    if version is None or (isinstance(version, int) and not isinstance(version, bool)):
-        return version
-    raise HTTPException(422, [problem(["body", "version"], "must be a whole number", version)])
 
 
 def _saved(parts: Parts, saved: Saved | Refused, body: Mapping[str, Any], status_code: int) -> Response:
