@@ -5,6 +5,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from urllib.parse import unquote_plus
 
 from plugbay import get_logger
@@ -33,7 +34,10 @@ def send(urls: Sequence[str], title: str, body: str, kind: str = "info") -> str 
     """Sends a message to all of these; returns why it was not taken, without a secret in it."""
     import apprise
 
-    channel = apprise.Apprise()
+    # one alone goes in this thread: Apprise's own are few, and dead channels would keep them from the others
+    is_alone = len(urls) == 1
+    asset = apprise.AppriseAsset(async_mode=not is_alone, service_timeout=0 if is_alone else None)
+    channel = apprise.Apprise(asset=asset)
     with unspoken(urls):
         for url in urls:
             if not channel.add(url):
@@ -47,7 +51,7 @@ def send(urls: Sequence[str], title: str, body: str, kind: str = "info") -> str 
 def unspoken(urls: Sequence[str]) -> Iterator[list[str]]:
     """While a message is sent, no line of a library has a part of a URL in it.
 
-    What this thread's libraries had to warn of is collected, with those parts masked.
+    What the libraries had to warn of meanwhile is collected, with those parts masked.
     """
     silence = _Silence({part for url in urls for part in _telling_parts(url)})
     for logger in _loggers_of_others():  # of every thread: Apprise sends in threads of its own
@@ -62,14 +66,13 @@ class _Silence:
 
     def __init__(self, parts: set[str]) -> None:
         self._parts = sorted(parts, key=len, reverse=True)
-        self._thread = threading.get_ident()
         self.said: list[str] = []
 
     def is_broken_by(self, said: str) -> bool:
         return any(part in said for part in self._parts)
 
     def listen(self, record: logging.LogRecord) -> None:
-        if record.levelno >= logging.WARNING and record.thread == self._thread and _is_sender(record):
+        if record.levelno >= logging.WARNING and _is_sender(record):
             words = unquote_plus(record.getMessage())
             for part in self._parts:
                 words = words.replace(part, MASK)
@@ -87,9 +90,11 @@ class _Keeper:
     def holding(self, silence: _Silence) -> Iterator[None]:
         with self._lock:
             self._silences = (*self._silences, silence)
+        token = _heard_by.set(silence)
         try:
             yield
         finally:
+            _heard_by.reset(token)
             with self._lock:
                 self._silences = tuple(other for other in self._silences if other is not silence)
 
@@ -97,7 +102,7 @@ class _Keeper:
         silences = self._silences
         if not silences:
             return True
-        for silence in silences:
+        if silence := _heard_by.get():
             silence.listen(record)
         if record.levelno < logging.WARNING and _is_sender(record):
             return False  # a URL can be told in more ways than we know, in the header of a login for example
@@ -105,6 +110,7 @@ class _Keeper:
         return not any(silence.is_broken_by(said) for silence in silences)
 
 
+_heard_by: ContextVar[_Silence | None] = ContextVar("heard_by", default=None)  # Apprise's threads have it too
 _keeper = _Keeper()
 
 
