@@ -38,9 +38,7 @@ def prepare(folder: Path, key: str, url: str) -> int:
     with closing(open_store("", folder)) as store:
         store.migrate("scheduled_query", Path(tables.__file__).parent / "migrations")
         secrets = Secrets([key.encode()])
-        source = SourceRepository(store, secrets, clock).add(
-            Source("shop", "sqlite://"), "sqlite", Origin.ADMIN
-        )
+        source = SourceRepository(store, secrets, clock).add(Source("shop", "sqlite://"), "sqlite")
         draft = Draft(name="Orders", query="SELECT 1", cron_schedule="0 0 1 1 *", data_source="shop")
         query = Definitions(store, clock).create(draft, source.id, "ada", "UTC")
         channels = Channels(store, secrets, clock)

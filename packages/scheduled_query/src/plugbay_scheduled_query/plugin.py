@@ -25,6 +25,7 @@ class ScheduledQueryPlugin(BaseModule):
     module_menu_name = "Scheduled Queries"
     module_menu_icon = "fas fa-list-check"
     module_mount_url = ""
+    extra_css_files = ["bell.css"]  # noqa: RUF012 - read, never changed
 
     _host: Plugbay
     _assembly: Assembly | None = None
@@ -66,9 +67,14 @@ class ScheduledQueryPlugin(BaseModule):
             fast_pluggy.secrets.add(OWNER, column)
         fast_pluggy.metrics.add(OWNER, lambda: self._assembly.metrics_text() if self._assembly else "")
         fast_pluggy.health.add(OWNER, lambda: None if self._assembly else "the service is not running")
+        fast_pluggy.templates.add_global(OWNER, "firing_alerts", self._firing_alerts)
+        fast_pluggy.templates.add_to_header(OWNER, "scheduled_query/bell.html.j2")
         events.on("plugbay.ready", self._start, owner=OWNER)
         events.on("plugbay.settings_changed", self._when_settings_changed, owner=OWNER)
         events.on("plugbay.stopping", lambda event: self._stop(0.0), owner=OWNER)
+
+    def _firing_alerts(self) -> int:
+        return self._assembly.parts.alerts.alerts.firing() if self._assembly else 0
 
     def on_unload(self) -> None:
         self._stop(UNLOAD_GRACE_S)

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from plugbay_scheduled_query.core.draft import Draft, Refused, changed_fields, draft_of
 from plugbay_scheduled_query.core.model import Query
-from plugbay_scheduled_query.queries.editing import QueryEditing, Saved
+from plugbay_scheduled_query.queries.alert_transfer import AlertPlan, AlertTransfer
+from plugbay_scheduled_query.queries.editing import QueryEditing
 from plugbay_scheduled_query.repository.definitions import Definitions
 
 FORMAT = 1  # of the document: the number that a reader must know
@@ -30,11 +31,23 @@ class _Plan:
     given: Mapping[str, Any]
     current: Query | None
     checked: Draft | Refused
+    alerts: list[AlertPlan]
+
+    @property
+    def has_other_alerts(self) -> bool:
+        return any(plan.is_change for plan in self.alerts)
 
 
-def document_of(definitions: Definitions) -> dict[str, Any]:
+def document_of(definitions: Definitions, alerts: AlertTransfer) -> dict[str, Any]:
     """Every definition as the API would take it; sources are named, their secrets stay where they are."""
-    return {"plugbay_queries": FORMAT, "queries": [draft_of(query).as_json() for query in definitions.all()]}
+    watching = alerts.of_all()
+    return {
+        "plugbay_queries": FORMAT,
+        "queries": [
+            draft_of(query).as_json() | ({"alerts": watching[query.id]} if query.id in watching else {})
+            for query in definitions.all()
+        ],
+    }
 
 
 def read_document(found: Any) -> list[Mapping[str, Any]]:
@@ -51,9 +64,10 @@ def read_document(found: Any) -> list[Mapping[str, Any]]:
 class Import:
     """Brings definitions in: the first of a name changes the first one there is, the second the second."""
 
-    def __init__(self, editing: QueryEditing, definitions: Definitions) -> None:
+    def __init__(self, editing: QueryEditing, definitions: Definitions, alerts: AlertTransfer) -> None:
         self._editing = editing
         self._definitions = definitions
+        self._alerts = alerts
 
     def run(self, given: Sequence[Mapping[str, Any]], by: str, is_trial: bool = False) -> list[Step]:
         """Checks all of them first; if one is refused, or this is only a trial, nothing is stored."""
@@ -68,8 +82,16 @@ class Import:
         for item in given:
             of_name = there.get(_name_in(item))
             current = of_name.pop(0) if of_name else None
-            checked = self._editing.check(item, current)
-            yield _Plan(item, current, checked if isinstance(checked, Refused) else checked[0])
+            yield self._plan(item, current)
+
+    def _plan(self, item: Mapping[str, Any], current: Query | None) -> _Plan:
+        checked = self._editing.check(item, current)
+        alerts = self._alerts.plans(item.get("alerts"), current)
+        if isinstance(checked, Refused) or isinstance(alerts, Refused):
+            refusals = [found for found in (checked, alerts) if isinstance(found, Refused)]
+            errors = {name: text for refusal in refusals for name, text in refusal.errors.items()}
+            return _Plan(item, current, Refused(errors), [])
+        return _Plan(item, current, checked[0], alerts)
 
     def _carry_out(self, plan: _Plan, step: Step, by: str) -> Step:
         if step.outcome == "unchanged":
@@ -78,7 +100,10 @@ class Import:
             saved = self._editing.edit(plan.current.id, plan.given, by)
         else:
             saved = self._editing.create(plan.given, by)
-        return step if isinstance(saved, Saved) else _refused(step.name, saved)
+        if isinstance(saved, Refused):
+            return _refused(step.name, saved)
+        self._alerts.carry_out(plan.alerts, saved.query.id, by)
+        return step
 
 
 def _foreseen(plan: _Plan) -> Step:
@@ -88,6 +113,7 @@ def _foreseen(plan: _Plan) -> Step:
     if plan.current is None:
         return Step(name, "created")
     changed = changed_fields(draft_of(plan.current), plan.checked)
+    changed += ("alerts",) if plan.has_other_alerts else ()
     return Step(name, "changed", ", ".join(changed)) if changed else Step(name, "unchanged")
 
 

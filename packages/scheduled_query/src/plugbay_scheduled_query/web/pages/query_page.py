@@ -16,6 +16,7 @@ from plugbay_scheduled_query.core.paging import BadParameter, Period, period
 from plugbay_scheduled_query.core.results import iter_rows
 from plugbay_scheduled_query.metrics.gauges import gauge_text
 from plugbay_scheduled_query.repository.history import ALL, HistoryFilter
+from plugbay_scheduled_query.web.pages.alert_form import alerts_of
 from plugbay_scheduled_query.web.pages.charts import WEEKS, calendar, duration_chart, shown, value_chart
 from plugbay_scheduled_query.web.pages.editor import upcoming
 from plugbay_scheduled_query.web.pages.listing import page_number
@@ -51,7 +52,7 @@ def show(site: CurrentSite, query_id: str) -> Response:
 def live(site: CurrentSite, query_id: str) -> Response:
     """The head and the latest result; charts and history with them once something ran."""
     query = site.query(query_id)
-    if site.has_seen(query_fingerprint(query, site.parts.clock.now())):
+    if site.has_seen(_seen(site, query)):
         return Response(status_code=UNCHANGED)
     context = live_context(site, query) | history_context(site, query)
     return site.page("query_live", {**context, "is_refresh": True})
@@ -134,7 +135,8 @@ def live_context(site: Site, query: Query) -> dict[str, Any]:
         "durations": duration_chart(points),
         "calendar": calendar(days, today),
         "metric_text": gauge_text(metric, query.query, query.metric_value) if metric else "",
-        "seen": query_fingerprint(query, parts.clock.now()),
+        "alerts": alerts_of(site, query),
+        "seen": _seen(site, query),
     }
 
 
@@ -178,6 +180,11 @@ def sides(executions: Sequence[Execution]) -> tuple[int | None, int | None]:
 def crumbs(query: Query) -> tuple[tuple[str, str], ...]:
     """The way from the list to a page below a query."""
     return (HOME, (query.name, f"{PREFIX}/query/{query.id}"))
+
+
+def _seen(site: Site, query: Query) -> str:
+    alarming = site.parts.alerts.states.alarming([query.id])
+    return fingerprint(query_fingerprint(query, site.parts.clock.now()), alarming)
 
 
 def _day(text: str) -> str:
