@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from plugbay_scheduled_query.core.alerting.conditions import (
@@ -34,7 +35,9 @@ AFRESH: Mapping[str, Any] = {"trues": 0, "falses": 0, "memory": None, "problem":
 Values = dict[str, Any]
 
 
+@lru_cache(maxsize=4096)
 def condition_of(text: str) -> Condition:
+    """A stored condition; the same text is read again and again, at each execution."""
     return check_condition(json.loads(text))
 
 
