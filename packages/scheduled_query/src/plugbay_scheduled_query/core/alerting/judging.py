@@ -1,6 +1,7 @@
 """What a condition says of an execution, and how the state of its alert follows."""
 
 import hashlib
+import json
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -56,7 +57,9 @@ class Evidence:
 
     @cached_property
     def rows(self) -> list[list[Any]]:
-        return list(iter_rows(self.text))
+        """All of them at once, which is quicker than one by one."""
+        found: list[list[Any]] = json.loads(self.text, parse_float=Decimal)
+        return found
 
     @cached_property
     def first_number(self) -> Number | None:
@@ -210,10 +213,11 @@ def _number_of(evidence: Evidence, column: str | None) -> Number | str:
 def _numbers_of(evidence: Evidence, column: str | None) -> Iterator[Number]:
     """One number for each row that has one."""
     index = evidence.index_of(column) if column else None
-    for row in evidence.rows:
-        found = first_number([row], evidence.binary) if index is None else evidence.number_at(row, index)
-        if found is not None:
-            yield found
+    if index is None:
+        found = (first_number([row], evidence.binary) for row in evidence.rows)
+    else:
+        found = (evidence.number_at(row, index) for row in evidence.rows)
+    return (number for number in found if number is not None)
 
 
 def _missing(column: str) -> str:
