@@ -61,3 +61,24 @@ def test_secrets_are_not_shown():
 @pytest.mark.parametrize(("field", "default"), SPECIFIED.items())
 def test_none_for_a_specified_field_is_its_default(field: str, default: object):
     assert getattr(load_config({field: None}, {}), field) == default
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (None, None),
+        ("", None),
+        ("https://plugbay.example.org/", "https://plugbay.example.org"),
+        ("http://127.0.0.1:8000/sub/path", "http://127.0.0.1:8000/sub/path"),
+    ],
+)
+def test_the_public_address_is_kept_without_its_last_slash(given: str | None, kept: str | None):
+    assert load_config({"public_url": given}, {}).public_url == kept
+
+
+@pytest.mark.parametrize(
+    "given", ["plugbay.example.org", "ftp://x", "https://a b", "https://u:p@x", "https://x?y"]
+)
+def test_what_is_no_address_is_refused(given: str):
+    with pytest.raises(InvalidConfig, match="PLUGBAY_PUBLIC_URL"):
+        load_config({}, {"PLUGBAY_PUBLIC_URL": given})

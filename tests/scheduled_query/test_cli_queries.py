@@ -265,3 +265,36 @@ def test_no_command_disturbs_the_sources_of_a_servers_setting(folder, monkeypatc
     run("export")
     with closing(sqlite3.connect(folder / "plugbay.db")) as connection:
         assert connection.execute("SELECT origin FROM scheduled_query_sources").fetchall() == [("settings",)]
+
+
+ALERT = {"name": "Too many", "condition": {"kind": "rows", "op": ">", "value": 5}, "severity": "critical"}
+
+
+def test_alerts_go_out_and_in_with_their_queries(shop):
+    assert import_([{**ORDERS, "alerts": [ALERT]}]).exit_code == 0
+    (query,) = exported()["queries"]
+    (alert,) = query["alerts"]
+    assert (alert["name"], alert["condition"], alert["severity"]) == tuple(ALERT.values())
+    again = import_([query])
+    assert (again.exit_code, again.stderr) == (0, "1 unchanged.\n")
+    changed = import_([{**query, "alerts": [{**alert, "for_runs": 3}, {**ALERT, "name": "Another"}]}])
+    assert "changed   Orders: alerts" in changed.stderr
+    found = exported()["queries"][0]["alerts"]
+    assert [(each["name"], each["for_runs"]) for each in found] == [("Too many", 3), ("Another", 1)]
+    assert import_([ORDERS]).stderr == "1 unchanged.\n"  # what a document does not name stays
+    assert len(exported()["queries"][0]["alerts"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("alerts", "why"),
+    [
+        ("none", "must be a list of alerts"),
+        ([{"condition": {"kind": "surprise"}}], "kind must be one of"),
+        ([{**ALERT, "channels": ["ops"]}], "no channel is called “ops”"),
+    ],
+)
+def test_a_bad_alert_keeps_everything_out(shop, alerts, why):
+    answer = import_([ORDERS | {"name": "Good"}, {**ORDERS, "alerts": alerts}])
+    assert answer.exit_code == 1
+    assert why in answer.stderr
+    assert exported()["queries"] == []

@@ -13,6 +13,8 @@ from plugbay_scheduled_query.assembly import ASIDES
 from plugbay_scheduled_query.runs.claiming import most_at_once, most_by_hand
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.web.doors import (
+    BACKTESTS,
+    CHANNELS,
     CLEARANCE,
     DIFFS,
     DOWNLOADS,
@@ -272,7 +274,9 @@ def test_people_never_have_all_workers_of_the_engine(workers: int, most: int):
     assert most_at_once(workers, Settings()) == max(1, workers - most)
 
 
-@pytest.mark.parametrize("room", [TRIES, LOOKS, RUNS_BY_HAND, DOWNLOADS, DIFFS, OVERVIEWS])
+@pytest.mark.parametrize(
+    "room", [TRIES, LOOKS, RUNS_BY_HAND, DOWNLOADS, DIFFS, BACKTESTS, CHANNELS, OVERVIEWS]
+)
 def test_the_documents_say_how_many_there_may_be(room: Room):
     text = (Path(__file__).parents[2] / "docs/operations.md").read_text()
     told = f"| {room.at_once} | {room.of_one} |"

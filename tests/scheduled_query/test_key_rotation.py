@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from plugbay import Plugbay, Secrets, SecretUnreadable
 from plugbay.secrets import rotate
 from plugbay_scheduled_query.core.source import Source
+from plugbay_scheduled_query.repository.channels import ChannelDraft, Channels
 from plugbay_scheduled_query.repository.sources import SourceRepository
 
 OLD, NEW = (Fernet.generate_key().decode() for _ in range(2))
@@ -40,3 +41,14 @@ def test_urls_of_sources_are_encrypted_anew_and_the_old_key_can_go(tmp_path: Pat
         assert after.updated_at == before.updated_at  # nothing about the source has changed
     with pytest.raises(SecretUnreadable):
         Secrets([OLD.encode()]).decrypt(after.secret_url)
+
+
+def test_urls_of_channels_are_encrypted_anew_too(tmp_path: Path):
+    with opened(tmp_path, OLD) as (host, _):
+        Channels(host.store, host.secrets, host.clock).add(ChannelDraft("ops", "json://T0KEN", "json://***"))
+    with opened(tmp_path, NEW, OLD) as (host, _):
+        told = {part.kept.column.table.name: part.counts for part in rotate(host.store, host.secrets)}
+        assert told["scheduled_query_channels"] == {"renewed": 1}
+    with opened(tmp_path, NEW) as (host, _):
+        channels = Channels(host.store, host.secrets, host.clock)
+        assert [channels.url_of(channel) for channel in channels.all()] == ["json://T0KEN"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from plugbay import Store
 from plugbay.store import open_store
-from plugbay_scheduled_query import tables
+from plugbay_scheduled_query import messaging, tables
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.runs import telling as notifications
 from plugbay_scheduled_query.runs.telling import Notifications
@@ -157,7 +157,7 @@ def test_no_level_of_the_log_shows_what_opens_a_channel(channel, ended, caplog, 
 
 def test_others_keep_their_lines_while_a_message_is_sent(caplog):
     logging.getLogger("of_an_application")  # it has been there before
-    with caplog.at_level(logging.DEBUG), notifications._unspoken(["json://host/T0KEN-one"]):
+    with caplog.at_level(logging.DEBUG), messaging.unspoken(["json://host/T0KEN-one"]):
         logging.getLogger("of_an_application").debug("somebody else's")
         logging.getLogger("of_an_application").error("asked for /T0KEN-one")
         logging.getLogger("urllib3").debug("the sender's own")

@@ -66,3 +66,14 @@ def test_who_wants_no_samples_gets_none(tmp_path: Path):
 @pytest.mark.parametrize("minute", range(0, 1440, 97))
 def test_every_minute_of_the_day_has_a_level(minute: int):
     assert 0 < samples._level(minute) < 2
+
+
+def test_one_sample_is_watched_without_a_channel(tmp_path: Path):
+    with started(tmp_path) as parts:
+        (alert,) = parts.alerts.alerts.all()
+        assert (alert.query_name, alert.draft.name) == (samples.WATCHED, samples.ALERT["name"])
+        assert parts.alerts.channels.all() == []
+        run_now(parts.service, alert.query_id)
+        found = parts.alerts.alerts.get(alert.id)
+        assert found
+        assert found.state in ("ok", "firing")

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from jinja2 import DictLoader, TemplateNotFound
 from plugbay.web.pages import Templates
@@ -68,3 +70,31 @@ def test_a_name_that_is_set_again_and_again_is_remembered_once(templates: Templa
     for number in range(3):
         templates.add_global("shop", "count", number)
     assert len(templates._additions) == 1
+
+
+def page_with_header(templates: Templates) -> str:
+    request: Any = None
+    return bytes(templates.response(request, "page", {"name": "Ada"}).body).decode()
+
+
+def test_a_part_of_the_header_has_the_context_of_the_page_and_goes_with_its_owner(templates: Templates):
+    page = "{% for part in header_parts() %}{{ part }}{% endfor %}|page"
+    templates.set_loaders({"shop": DictLoader({"page": page, "shop/bell": "<b>{{ name }} {{ '<' }}</b>"})})
+    templates.add_to_header("shop", "shop/bell")
+    assert page_with_header(templates) == "<b>Ada &lt;</b>|page"
+    templates.remove_owner("shop")
+    assert page_with_header(templates) == "|page"
+
+
+def test_a_broken_part_of_the_header_is_left_out_and_logged(
+    templates: Templates, caplog: pytest.LogCaptureFixture
+):
+    page = "{% for part in header_parts() %}{{ part }}{% endfor %}|page"
+    templates.set_loaders(
+        {"shop": DictLoader({"page": page, "shop/bad": "{{ 1 / 0 }}", "shop/good": "good"})}
+    )
+    for name in ("shop/bad", "shop/gone", "shop/good"):
+        templates.add_to_header("shop", name)
+    assert page_with_header(templates) == "good|page"
+    assert "header_part_failed owner=shop template=shop/bad reason=ZeroDivisionError" in caplog.text
+    assert "template=shop/gone reason=TemplateNotFound" in caplog.text

@@ -79,7 +79,8 @@ class Host(Protocol):
     menu: MenuManager
     """`add(owner, label, url)` for entries beside that of `module_menu_name`."""
     templates: Templates
-    """`response(request, name, context)` makes a page; `add_filter` and `add_global` take an owner first."""
+    """`response(request, name, context)` makes a page; `add_filter` and `add_global` take an owner first, and
+    `add_to_header(owner, template)` puts a small template of yours into the header of every page."""
     static: StaticFiles
     """`url(owner, path)` of a file in `static/`, by its hashed name if it was built."""
     metrics: MetricsRegistry

@@ -55,6 +55,9 @@ class HostConfig(BaseModel):
         None, description="Password of the user `admin`, made at the first start."
     )
 
+    public_url: str | None = Field(
+        None, description="The address under which people reach Plugbay, for links in messages."
+    )
     samples: bool | None = Field(
         None,
         description="Whether plugins make samples at the first start; unset, `plugbay serve` has them made.",
@@ -77,6 +80,14 @@ class HostConfig(BaseModel):
     @classmethod
     def _default_for_none(cls, value: Any, info: ValidationInfo) -> Any:
         return cls.model_fields[str(info.field_name)].default if value is None else value
+
+    @field_validator("public_url")
+    @classmethod
+    def _is_an_address(cls, value: str | None) -> str | None:
+        address = (value or "").strip().rstrip("/")
+        if address and not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", address):
+            raise ValueError("it must be an address such as https://plugbay.example.org")
+        return address or None
 
     @field_validator("admin_base_url")
     @classmethod

@@ -6,17 +6,29 @@ from typing import Any
 
 from plugbay import Plugbay
 
+from plugbay_scheduled_query.alerts.backtest import Backtest
+from plugbay_scheduled_query.alerts.delivery import Delivery
+from plugbay_scheduled_query.alerts.editing import AlertEditing, ChannelEditing
+from plugbay_scheduled_query.alerts.telling import AlertTelling
 from plugbay_scheduled_query.catalogue import Catalogue
 from plugbay_scheduled_query.catalogue.editing import SourceEditing
 from plugbay_scheduled_query.executor import Executor
+from plugbay_scheduled_query.metrics.alerting import AlertMetrics
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
 from plugbay_scheduled_query.queries.capacity import Capacities
 from plugbay_scheduled_query.queries.editing import QueryEditing, Trying
+from plugbay_scheduled_query.repository.alert_events import AlertEvents
+from plugbay_scheduled_query.repository.alert_judging import AlertLooks
+from plugbay_scheduled_query.repository.alert_states import AlertStates
+from plugbay_scheduled_query.repository.alerts import Alerts
+from plugbay_scheduled_query.repository.channels import Channels
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.gauges import StoredGauges
 from plugbay_scheduled_query.repository.history import Histories
+from plugbay_scheduled_query.repository.outbox import Outbox
 from plugbay_scheduled_query.repository.overview import Activity, Overview
+from plugbay_scheduled_query.repository.past import Past
 from plugbay_scheduled_query.repository.pauses import Pauses
 from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
@@ -29,12 +41,15 @@ from plugbay_scheduled_query.runs.service import JOB, TASK, Service
 from plugbay_scheduled_query.runs.stuck import StuckSessions
 from plugbay_scheduled_query.runs.telling import Notifications, Reports, Told
 from plugbay_scheduled_query.settings import Settings
-from plugbay_scheduled_query.web.dependencies import Parts
+from plugbay_scheduled_query.web.dependencies import AlertParts, Parts
 from plugbay_scheduled_query.web.doors import LOOKS, TRIES, Doors
 
 NOTIFY = "notify"
+DELIVER = "deliver_alerts"
+WATCH = "watch_alerts"
 BEHIND = -10  # the priority of messages: after every run
 ASIDES = TRIES.at_once + LOOKS.at_once  # runners for what people look at, beside those of runs
+SENDING_GRACE_S = 2.0  # that a message on its way gets when the server stops
 PURGE_STEPS = 20  # of what deleted queries left behind and of surplus history, per minute
 
 
@@ -48,6 +63,9 @@ class Assembly:
     retiming: Retiming
     notifications: Notifications
     health: HealthMetrics
+    alert_metrics: AlertMetrics
+    looks: AlertLooks
+    alert_telling: AlertTelling
 
     def enter_engine(self) -> None:
         """Says what the engine shall call, and when."""
@@ -58,6 +76,11 @@ class Assembly:
             owner=OWNER, name=NOTIFY, call=self._send_messages, returned=lambda job: sender_left()
         )
         self.engine.every(owner=OWNER, name=TASK, seconds=PERIOD_S, call=self.cycle, at_start=True)
+        delivery = self.parts.alerts.delivery
+        self.engine.handle(
+            owner=OWNER, name=DELIVER, call=delivery.run, returned=lambda job: delivery.not_called()
+        )
+        self.engine.every(owner=OWNER, name=WATCH, seconds=PERIOD_S, call=self.watch_alerts, at_start=True)
         self.engine.at(owner=OWNER, name="warm_gauges", when=self.parts.clock.now(), call=self._warm_gauges)
         service.start()
 
@@ -77,6 +100,15 @@ class Assembly:
             if not self._tidy():
                 return
 
+    def watch_alerts(self, job: object = None) -> None:
+        """Each minute: what time alone changes about alerts, and what is to be sent again."""
+        try:
+            self.alert_telling.tell(self.looks.look())
+        finally:
+            self.parts.alerts.delivery.refresh()
+            self.parts.alerts.delivery.run()
+        self.parts.alerts.events.forget_step()
+
     def _send_messages(self, job: Any) -> None:
         self.notifications.send_waiting(lambda: not job.cancelled)
 
@@ -91,11 +123,15 @@ class Assembly:
     def gauges_text(self) -> bytes:
         return self.parts.gauges.text() if self.parts.settings().metrics_enabled else b""
 
+    def own_text(self) -> str:
+        return self.alert_metrics.text() + self.health.text()
+
     def close(self, grace_s: float) -> None:
         """Ends everything that was started; what is not recorded is recovered at the next start."""
         self.parts.sessions.close()
         self.parts.service.retire()
         self.engine.remove_owner(OWNER, grace_s)
+        self.parts.alerts.delivery.close(max(grace_s, SENDING_GRACE_S))
         self.parts.service.close()
         self.parts.executor.close()
 
@@ -125,11 +161,13 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     disk = DiskRoom(clock, settings, measure)
     sessions = StuckSessions(clock, Pauses(store), executor, catalogue, host.events)
     executing = Executing(clock, catalogue, executor, settings, sessions)
+    alert_parts, alert_telling = _alerts(host, engine)
 
     def tell(group: list[Told]) -> None:
         for told in group:
             reports.tell(*told)
             notifications.announce(*told)
+            alert_telling.tell(told[2].alert_events)
 
     service = Service(
         store=store,
@@ -143,7 +181,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         keeping=disk.keeping,
     )
     sessions.resumed = service.refill
-    definitions, overview = Definitions(store, clock), Overview(store)
+    definitions, overview = Definitions(store, clock, alert_telling.tell), Overview(store)
     capacities = Capacities(definitions, catalogue, settings, clock)
     editing = QueryEditing(definitions, catalogue, settings, host.events, capacities, service.cancel)
     parts = Parts(
@@ -167,6 +205,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         editing=editing,
         trying=Trying(editing, executing),
         doors=Doors(overview.under_way),
+        alerts=alert_parts,
     )
     return Assembly(
         parts=parts,
@@ -177,4 +216,33 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         health=HealthMetrics(
             store, clock, settings, reports, notifications, lambda: slots_of(engine, settings()), disk
         ),
+        alert_metrics=AlertMetrics(alert_parts.states, lambda: alert_parts.delivery.counts),
+        looks=AlertLooks(store, clock),
+        alert_telling=alert_telling,
     )
+
+
+def _alerts(host: Plugbay, engine: Any) -> tuple[AlertParts, AlertTelling]:
+    """All about alerts: what people do with them, and how they are told."""
+    store, clock = host.store, host.clock
+    alerts, channels = Alerts(store, clock), Channels(store, host.secrets, clock)
+    delivery = Delivery(
+        Outbox(store, clock),
+        channels,
+        clock,
+        lambda: host.config.public_url or "",
+        lambda: engine.submit(OWNER, DELIVER, priority=BEHIND),
+        lambda when: engine.at(owner=OWNER, name=DELIVER, when=when, call=delivery.run),
+    )
+    telling = AlertTelling(host.events, delivery.wake)
+    parts = AlertParts(
+        alerts=alerts,
+        states=AlertStates(store),
+        events=AlertEvents(store, clock),
+        channels=channels,
+        editing=AlertEditing(alerts, channels, telling.tell),
+        channel_editing=ChannelEditing(channels, delivery.test),
+        backtest=Backtest(Past(store), clock),
+        delivery=delivery,
+    )
+    return parts, telling

@@ -16,6 +16,7 @@ from plugbay_scheduled_query.core.schedule import BadCron, Schedule, UnknownTime
 if TYPE_CHECKING:
     from plugbay import Plugbay
 
+    from plugbay_scheduled_query.queries.alert_transfer import AlertTransfer
     from plugbay_scheduled_query.queries.capacity import Capacities
     from plugbay_scheduled_query.queries.editing import QueryEditing
     from plugbay_scheduled_query.queries.transfer import Step
@@ -96,12 +97,13 @@ def queries() -> None:
 def export(file: IO[str], data_dir: Path | None) -> None:
     """Write all definitions as JSON to FILE, or to standard output.
 
-    Data sources are named, not described: no password leaves the store.
+    Alerts go with their queries. Data sources and channels are named, not described: no password leaves
+    the store.
     """
     from plugbay_scheduled_query.queries.transfer import document_of
 
-    with _opened(data_dir) as (definitions, *_):
-        document = document_of(definitions)
+    with _opened(data_dir) as (definitions, _, _, alerts):
+        document = document_of(definitions, alerts)
     json.dump(document, file, ensure_ascii=False, indent=2)
     file.write("\n")
     click.echo(f"{len(document['queries'])} queries were exported.", err=True)
@@ -120,8 +122,8 @@ def import_(file: IO[str], is_trial: bool, data_dir: Path | None) -> None:
     from plugbay_scheduled_query.queries.transfer import Import
 
     given = _read(file)
-    with _opened(data_dir) as (definitions, capacities, editing):
-        steps = Import(editing, definitions).run(given, BY, is_trial)
+    with _opened(data_dir) as (definitions, capacities, editing, alerts):
+        steps = Import(editing, definitions, alerts).run(given, BY, is_trial)
         is_refused = any(step.outcome == "refused" for step in steps)
         is_stored = not is_trial and not is_refused
         overloads = capacities.overloads() if is_stored else []
@@ -144,12 +146,16 @@ def _read(file: IO[str]) -> Any:
 
 
 @contextmanager
-def _opened(data_dir: Path | None) -> "Iterator[tuple[Definitions, Capacities, QueryEditing]]":
+def _opened(data_dir: Path | None) -> "Iterator[tuple[Definitions, Capacities, QueryEditing, AlertTransfer]]":
     """What commands work with, on the store that a server with the same options would use."""
+    from plugbay_scheduled_query.alerts.editing import AlertEditing
     from plugbay_scheduled_query.catalogue import bring_in
     from plugbay_scheduled_query.catalogue.targets import language_of, own_store_of
+    from plugbay_scheduled_query.queries.alert_transfer import AlertTransfer
     from plugbay_scheduled_query.queries.capacity import Capacities
     from plugbay_scheduled_query.queries.editing import QueryEditing
+    from plugbay_scheduled_query.repository.alerts import Alerts
+    from plugbay_scheduled_query.repository.channels import Channels
     from plugbay_scheduled_query.repository.definitions import Definitions
     from plugbay_scheduled_query.repository.sources import SourceRepository
 
@@ -161,7 +167,10 @@ def _opened(data_dir: Path | None) -> "Iterator[tuple[Definitions, Capacities, Q
         bring_in(sources, settings.named_sources(), lambda source: language_of(source, own_store))
         capacities = Capacities(definitions, sources, lambda: settings, host.clock)
         editing = QueryEditing(definitions, sources, lambda: settings, host.events, capacities)
-        yield definitions, capacities, editing
+        stored, channels = Alerts(host.store, host.clock), Channels(host.store, host.secrets, host.clock)
+        # a running server sends what an edit has to tell, when it looks each minute
+        alert_editing = AlertEditing(stored, channels, lambda events: None)
+        yield definitions, capacities, editing, AlertTransfer(stored, alert_editing)
 
 
 def _settings_of(host: "Plugbay") -> Any:

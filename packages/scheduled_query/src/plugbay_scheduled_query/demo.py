@@ -108,9 +108,16 @@ QUERIES: tuple[Mapping[str, Any], ...] = (
     },
 )
 
+WATCHED = "Failed payments"
+ALERT: Mapping[str, Any] = {
+    "name": "A burst of failed payments",
+    "condition": {"kind": "value", "op": ">=", "value": 8},
+    "message": "Look at the payment provider's status page first.",
+}
+
 
 def make_once(parts: Parts) -> None:
-    """A source, six queries and a first execution of each; once ever, so what was deleted does not return."""
+    """A source, six queries, each run once, and an alert; once ever, so what was deleted does not return."""
     if not _is_first_time(parts):
         return
     source = Source(SOURCE, f"sqlite:///{write_database(parts.host.data_dir)}")
@@ -119,6 +126,8 @@ def make_once(parts: Parts) -> None:
     for fields in QUERIES:
         saved = parts.editing.create({**fields, "data_source": SOURCE}, AUTHOR)
         if isinstance(saved, Saved):
+            if saved.query.name == WATCHED:
+                parts.alerts.editing.create({**ALERT, "query_id": saved.query.id}, AUTHOR)
             parts.service.begin_now(saved.query.id, AUTHOR)
 
 

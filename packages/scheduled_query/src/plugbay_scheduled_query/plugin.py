@@ -8,7 +8,7 @@ from plugbay_scheduled_query import demo
 from plugbay_scheduled_query.assembly import Assembly, assemble
 from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.settings import Settings
-from plugbay_scheduled_query.tables import data_sources
+from plugbay_scheduled_query.tables import channels, data_sources
 from plugbay_scheduled_query.web import router
 from plugbay_scheduled_query.web.dependencies import Parts
 
@@ -25,6 +25,7 @@ class ScheduledQueryPlugin(BaseModule):
     module_menu_name = "Scheduled Queries"
     module_menu_icon = "fas fa-list-check"
     module_mount_url = ""
+    extra_css_files = ["bell.css"]  # noqa: RUF012 - read, never changed
 
     _host: Plugbay
     _assembly: Assembly | None = None
@@ -45,6 +46,15 @@ class ScheduledQueryPlugin(BaseModule):
         menu.add(
             OWNER, "Results Widgets", "/scheduled_query/results-widgets", icon="fas fa-table-cells-large"
         )
+        menu.add(OWNER, "Alerts", "/scheduled_query/alerts", icon="fas fa-bell")
+        menu.add(
+            OWNER,
+            "Channels",
+            "/scheduled_query/channels",
+            icon="fas fa-paper-plane",
+            menu_type="admin",
+            role="admin",
+        )
         menu.add(
             OWNER,
             "Data sources",
@@ -53,16 +63,22 @@ class ScheduledQueryPlugin(BaseModule):
             menu_type="admin",
             role="admin",
         )
-        fast_pluggy.secrets.add(OWNER, data_sources.c.secret_url)
+        for column in (data_sources.c.secret_url, channels.c.secret_url):
+            fast_pluggy.secrets.add(OWNER, column)
         fast_pluggy.metrics.add(OWNER, lambda: self._assembly.gauges_text() if self._assembly else b"")
-        fast_pluggy.metrics.add(OWNER, lambda: self._assembly.health.text() if self._assembly else "")
+        fast_pluggy.metrics.add(OWNER, lambda: self._assembly.own_text() if self._assembly else "")
         fast_pluggy.health.add(OWNER, lambda: None if self._assembly else "the service is not running")
         fast_pluggy.health.add_warning(
             OWNER, lambda: self._assembly.parts.disk.problem() if self._assembly else None
         )
+        fast_pluggy.templates.add_global(OWNER, "firing_alerts", self._firing_alerts)
+        fast_pluggy.templates.add_to_header(OWNER, "scheduled_query/bell.html.j2")
         events.on("plugbay.ready", self._start, owner=OWNER)
         events.on("plugbay.settings_changed", self._when_settings_changed, owner=OWNER)
         events.on("plugbay.stopping", lambda event: self._stop(0.0), owner=OWNER)
+
+    def _firing_alerts(self) -> int:
+        return self._assembly.parts.alerts.alerts.firing() if self._assembly else 0
 
     def on_unload(self) -> None:
         self._stop(UNLOAD_GRACE_S)

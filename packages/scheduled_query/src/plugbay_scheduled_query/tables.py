@@ -101,6 +101,7 @@ states = sa.Table(
         "kept_bytes", sa.BigInteger, nullable=False, server_default="0"
     ),  # of the results in the history
     sa.Column("cut_at", UTCDateTime),  # when the quota of bytes last took executions away; null: not lately
+    sa.Column("alert_count", sa.Integer, nullable=False, server_default="0"),  # none: nothing is looked up
     sa.Index("ix_scheduled_query_states_changed", "changed_at", "changed_by"),  # what others have yet to see
 )
 
@@ -195,4 +196,103 @@ marks = sa.Table(
     metadata,
     sa.Column("name", sa.String(50), primary_key=True),  # what was done once: samples made
     sa.Column("at", UTCDateTime, nullable=False),
+)
+
+channels = sa.Table(
+    "scheduled_query_channels",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String(100), nullable=False, unique=True),
+    sa.Column("secret_url", sa.Text, nullable=False),  # encrypted by the host
+    sa.Column("masked_url", sa.Text, nullable=False),  # what people see of it, also without the key
+    sa.Column("is_default", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("claimed_by", sa.String(40)),  # who sends through it now: one at a time in the cluster
+    sa.Column("claimed_until", UTCDateTime),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("updated_at", UTCDateTime, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+alerts = sa.Table(
+    "scheduled_query_alerts",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("query_id", sa.Integer, nullable=False, index=True),
+    sa.Column("name", sa.String(200), nullable=False),
+    sa.Column("enabled", sa.Boolean, nullable=False),
+    sa.Column("severity", sa.String(10), nullable=False),
+    sa.Column("condition", sa.Text, nullable=False),  # JSON
+    sa.Column("for_runs", sa.Integer, nullable=False),
+    sa.Column("recover_runs", sa.Integer, nullable=False),
+    sa.Column("repeat_minutes", sa.Integer),
+    sa.Column("message", sa.Text, nullable=False),
+    sa.Column("with_rows", sa.Boolean, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("muted_until", UTCDateTime),
+    sa.Column("state", sa.String(10), nullable=False, index=True),
+    sa.Column("state_since", UTCDateTime),
+    sa.Column("trues", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("falses", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("memory", sa.Text),  # what the next judgement needs of the last one
+    sa.Column("counts_from", UTCDateTime),  # the last success, else the making: what stale counts from
+    sa.Column("last_value", sa.Text),  # a number by its digits
+    sa.Column("last_evaluated", UTCDateTime),
+    sa.Column("last_notified", UTCDateTime),
+    sa.Column("problem", sa.Text),
+    sa.Column("fired_event_id", sa.Integer),  # while it fires
+    sa.Column("told_at", UTCDateTime),  # the last event that was to be sent: repeats count from it
+    sa.Column("look_at", UTCDateTime, index=True),  # when time alone may change something; mostly null
+    sa.Column("changed_at", UTCDateTime, nullable=False, index=True),  # of the state or the definition
+    sqlite_autoincrement=True,
+)
+
+alert_channels = sa.Table(
+    "scheduled_query_alert_channels",
+    metadata,
+    sa.Column("alert_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("channel_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Index("ix_scheduled_query_alert_channels_of_channel", "channel_id"),
+)
+
+alert_events = sa.Table(
+    "scheduled_query_alert_events",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("alert_id", sa.Integer, nullable=False),
+    sa.Column("query_id", sa.Integer, nullable=False),
+    # as they were then: a message that is sent late tells of what happened
+    sa.Column("alert_name", sa.String(200), nullable=False),
+    sa.Column("query_name", sa.String(200), nullable=False),
+    sa.Column("severity", sa.String(10), nullable=False),
+    sa.Column("kind", sa.String(10), nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False, index=True),
+    sa.Column("started_at", UTCDateTime, nullable=False),  # since when it fires
+    sa.Column("value", sa.Text),
+    sa.Column("execution_id", sa.Integer),
+    sa.Column("message", sa.Text, nullable=False),
+    sa.Column("rows", sa.Text),
+    sa.Column("labels", sa.Text, nullable=False),  # JSON
+    sa.Index("ix_scheduled_query_alert_events_of_alert", "alert_id", "id"),
+    sa.Index("ix_scheduled_query_alert_events_of_query", "query_id", "id"),
+    sqlite_autoincrement=True,
+)
+
+alert_deliveries = sa.Table(
+    "scheduled_query_alert_deliveries",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("event_id", sa.Integer, nullable=False, index=True),
+    sa.Column("alert_id", sa.Integer, nullable=False),
+    sa.Column("channel_id", sa.Integer, nullable=False),
+    sa.Column("channel_name", sa.String(100), nullable=False),
+    sa.Column("status", sa.String(10), nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("error", sa.Text),
+    sa.Column("made_at", UTCDateTime, nullable=False),
+    sa.Column("next_at", UTCDateTime),  # null: it is over
+    sa.Index("ix_scheduled_query_alert_deliveries_due", "next_at"),
+    sa.Index("ix_scheduled_query_alert_deliveries_of_channel", "channel_id", "next_at"),
+    sqlite_autoincrement=True,
 )

@@ -11,8 +11,10 @@ from typing import Annotated, Any, Literal
 from fastapi import HTTPException, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader
+from markupsafe import Markup
 from starlette.staticfiles import NotModifiedResponse
 
+from plugbay.logs import get_logger
 from plugbay.web.requests import from_host
 from plugbay.web.routers import QuickRouter
 
@@ -22,6 +24,8 @@ HASHED_FOR = "public, max-age=31536000, immutable"  # a hashed name never change
 OTHERS_FOR = "no-cache"  # asked for anew each time, answered by 304
 HASHED = re.compile(r"dist/[^/]+-[A-Z0-9]{8}\.\w+")
 PACKED = {"br": ".br", "gzip": ".gz"}  # the build writes these beside a file; the first is the smaller one
+
+log = get_logger(__name__)
 
 static_router = QuickRouter(include_in_schema=False)
 
@@ -39,6 +43,7 @@ class Templates:
     def __init__(self, page_context: Callable[[Request], Mapping[str, Any]]) -> None:
         self._page_context = page_context
         self._additions: list[_Addition] = []
+        self._header: tuple[tuple[str, str], ...] = ()  # owner and template
         # a plugin's templates are read anew when it is reloaded, and not looked at for each page
         self.env = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, auto_reload=False)
         self.set_loaders({})
@@ -56,7 +61,12 @@ class Templates:
         """A name for all templates, taken back when its owner goes."""
         self._add("globals", owner, name, value)
 
+    def add_to_header(self, owner: str, template: str) -> None:
+        """A template of an owner that stands in the header of every page, with the page's own context."""
+        self._header = (*self._header, (owner, template))
+
     def remove_owner(self, owner: str) -> None:
+        self._header = tuple(part for part in self._header if part[0] != owner)
         for addition in [item for item in self._additions if item.owner == owner]:
             getattr(self.env, addition.table).pop(addition.name, None)
             self._additions.remove(addition)
@@ -73,7 +83,7 @@ class Templates:
         status_code: int = 200,
     ) -> HTMLResponse:
         """A page: the template with its context and all that every page needs."""
-        page = {**self._page_context(request), **(context or {})}
+        page = self._page(request, context)
         # half characters, as in a file's name or a plugin's error message, become question marks
         return HTMLResponse(self.render(name, **page).encode(errors="replace"), status_code)
 
@@ -81,12 +91,24 @@ class Templates:
         self, request: Request, name: str, context: Mapping[str, Any] | None = None
     ) -> StreamingResponse:
         """The same, sent as the template gets ahead: an iterator in the context may take its time."""
-        page = {**self._page_context(request), **(context or {})}
+        page = self._page(request, context)
         # both are named, or compression and proxies would hold the parts back until they have enough
         headers = {"content-encoding": "identity", "x-accel-buffering": "no"}
         return StreamingResponse(
             self.env.get_template(name).generate(page), headers=headers, media_type="text/html"
         )
+
+    def _page(self, request: Request, context: Mapping[str, Any] | None) -> dict[str, Any]:
+        page = {**self._page_context(request), **(context or {})}
+        page["header_parts"] = lambda: [self._header_part(*part, page) for part in self._header]
+        return page
+
+    def _header_part(self, owner: str, template: str, page: Mapping[str, Any]) -> Markup:
+        try:
+            return Markup(self.env.get_template(template).render(page))  # noqa: S704 - it was escaped there
+        except Exception as error:  # a broken part of the header must not take every page with it
+            log.warning("header_part_failed", owner=owner, template=template, reason=type(error).__name__)
+            return Markup()
 
     def _add(self, table: Table, owner: str, name: str, value: Any) -> None:
         values, addition = getattr(self.env, table), _Addition(owner, table, name)

@@ -5,9 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from plugbay_scheduled_query.core.guard import Rejection
+
+if TYPE_CHECKING:
+    from plugbay_scheduled_query.core.alerting.model import AlertEvent
 
 Number = int | float | Decimal
 
@@ -241,3 +244,4 @@ class Execution:
     triggered_by: str | None = None
     truncated: bool = False
     feed: Feed | None = field(default=None, compare=False, repr=False)  # only on its way to be told
+    alert_events: "tuple[AlertEvent, ...]" = ()  # what its alerts have to tell, just after it was recorded

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,6 +12,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from plugbay import Clock, Store
 
+from plugbay_scheduled_query.core.alerting.model import AlertEvent
 from plugbay_scheduled_query.core.capacity import Load
 from plugbay_scheduled_query.core.draft import Draft, draft_of, starts_afresh
 from plugbay_scheduled_query.core.exposition import key_of
@@ -19,6 +20,7 @@ from plugbay_scheduled_query.core.metric import Series, series_of
 from plugbay_scheduled_query.core.model import MetricConfig, Query
 from plugbay_scheduled_query.core.paging import ESCAPE, like_patterns, search_text
 from plugbay_scheduled_query.core.schedule import next_run
+from plugbay_scheduled_query.repository.alerts import end_alerts, wake_alerts
 from plugbay_scheduled_query.repository.metric_names import SeriesTaken, clash_with, take_names
 from plugbay_scheduled_query.repository.rows import metrics_text, query_of, touch
 from plugbay_scheduled_query.repository.series import keep_series
@@ -95,9 +97,12 @@ _ORDERS: dict[str, Any] = {
 class Definitions:
     """The table of definitions, and beside each what its executions left behind."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, tell: Callable[[list[AlertEvent]], object] = lambda events: None
+    ) -> None:
         self._store = store
         self._clock = clock
+        self._tell = tell
 
     def get(self, query_id: int, with_result: bool = False) -> Query | None:
         """One definition, on request with its latest result."""
@@ -179,12 +184,14 @@ class Definitions:
         gone = {"deleted_at": self._clock.now(), "next_run_at": None, "series_key": None, "enabled": False}
         live = (queries.c.id == query_id) & queries.c.deleted_at.is_(None)
         with self._store.begin() as connection:
-            found = connection.execute(sa.update(queries).where(live).values(gone)).rowcount > 0
-            if found:
-                touch(connection, query_id, self._clock.now())
-                take_names(connection, query_id, ())
-                keep_series(connection, query_id, ())
-            return found
+            if connection.execute(sa.update(queries).where(live).values(gone)).rowcount == 0:
+                return False
+            touch(connection, query_id, self._clock.now())
+            take_names(connection, query_id, ())
+            keep_series(connection, query_id, ())
+            ended = end_alerts(connection, query_id, self._clock.now())
+        self._tell(ended)
+        return True
 
     def metric_clash(self, metric: MetricConfig, other_than: int | None = None) -> str | None:
         """Which other query publishes a metric that this one cannot stand beside, and why not."""
@@ -243,6 +250,8 @@ class Definitions:
             take_names(connection, current.id, draft.metrics)
             keep_series(connection, current.id, draft.metrics)
             touch(connection, current.id, now, **_after_metrics_changed(current, draft))
+        if draft.enabled and not current.enabled:
+            wake_alerts(connection, current.id, now)
 
 
 @contextmanager

@@ -9,9 +9,11 @@ from typing import Any
 import sqlalchemy as sa
 from plugbay import PlugbayError, Store, get_logger
 
+from plugbay_scheduled_query.core.alerting.model import AlertEvent
 from plugbay_scheduled_query.core.exposition import key_of
 from plugbay_scheduled_query.core.model import Execution, Feed, MetricConfig, Outcome, Run, Status
 from plugbay_scheduled_query.core.sampling import Snapshot, chart_value, snapshot
+from plugbay_scheduled_query.repository.alert_judging import judge_executions
 from plugbay_scheduled_query.repository.bulk import Bulk, among, take_ids
 from plugbay_scheduled_query.repository.pruning import Keeping, prune, text_bytes
 from plugbay_scheduled_query.repository.rows import metrics_of, moment_after
@@ -77,6 +79,7 @@ class _Entry:
     series: list[NewSeries] = field(default_factory=list)
     result_id: int | None = None
     history_id: int | None = None
+    alert_events: tuple[AlertEvent, ...] = ()
 
 
 class Recording:
@@ -123,6 +126,7 @@ class Recording:
             for entry in entries:
                 prune(connection, entry.state, now, keeping)
             _UPDATE_STATES(connection, [_state_row(entry) for entry in entries])
+            judge_executions(connection, entries, now)
             if unshown := [result_id for result_id in replaced if result_id]:
                 connection.execute(_DELETE_RESULTS, {"ids": unshown})
             self._end_runs(connection, [entry.run.id for entry in entries], now)
@@ -308,4 +312,5 @@ def _execution(entry: _Entry) -> Execution:
         triggered_by=run.triggered_by,
         truncated=outcome.truncated,
         feed=_feed(entry),
+        alert_events=entry.alert_events,
     )

@@ -56,6 +56,11 @@ def metrics_of(text: str | None) -> tuple[MetricConfig, ...]:
     return tuple(_metric_of(given) for given in json.loads(text)) if text else ()
 
 
+def first_metric_of(text: str | None) -> MetricConfig | None:
+    """The first metric of a query, which is the one that has always been there."""
+    return next(iter(metrics_of(text)), None)
+
+
 def metrics_text(metrics: Sequence[MetricConfig]) -> str | None:
     return json.dumps([metric.as_json() for metric in metrics], ensure_ascii=False) if metrics else None
 

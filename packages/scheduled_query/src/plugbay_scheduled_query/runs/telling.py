@@ -1,29 +1,21 @@
 """What the world is told of an execution: a log line, events, counters for /metrics, and a notification."""
 
-import logging
-import re
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
-from urllib.parse import unquote_plus
 
 from plugbay import EventBus, get_logger
 
 from plugbay_scheduled_query.core.model import Execution, Outcome, Run, Status
+from plugbay_scheduled_query.messaging import NOT_TAKEN, send
 from plugbay_scheduled_query.settings import Settings
 
-SENDERS = ("apprise", "urllib3", "requests")  # the libraries that have a URL in their hands
-SHORTEST_PART = 3  # characters of a URL that could be a secret; shorter ones are in every sentence
 MOST_UNTOLD = 10_000  # executions: whoever writes the log may be slower than the runs for a while
 MOST_WAITING = 1000  # messages: a channel that is slower than the schedule does not fill the memory
 
-_MARKS = re.compile(r"[^\w.~+-]+")
-_OWN = "plugbay.scheduled_query"
-
-log = get_logger(_OWN)
+log = get_logger("plugbay.scheduled_query")
 
 
 Told = tuple[Run, Outcome, Execution]
@@ -215,56 +207,14 @@ class Notifications:
             return self._waiting.popleft() if self._waiting else None
 
     def _send(self, message: Message) -> bool:
-        import apprise
+        return send(self._settings().channels(), message.title, message.body) is None
 
-        channel, urls = apprise.Apprise(), self._settings().channels()
-        with _unspoken(urls):
-            for url in urls:
-                if not channel.add(url):
-                    log.warning("notification_url_refused", kind=url.partition(":")[0])
-        with _unspoken(
-            urls
-        ):  # once more: reading a URL imports what sends to it, which has loggers of its own
-            return bool(channel.notify(title=message.title, body=message.body))
-
-    def _count(self, is_sent: bool, message: Message, reason: str = "the channel did not take it") -> None:
+    def _count(self, is_sent: bool, message: Message, reason: str = NOT_TAKEN) -> None:
         with self._lock:
             self.sent += is_sent
             self.failed += not is_sent
         if not is_sent:
             log.warning("notification_failed", title=message.title, reason=reason)
-
-
-@contextmanager
-def _unspoken(urls: list[str]) -> Iterator[None]:
-    """While a message is sent, no line of a library has a part of a URL in it: each may open the channel."""
-    parts = {part for url in urls for part in _telling_parts(url)}
-
-    def is_harmless(record: logging.LogRecord) -> bool:
-        if record.levelno < logging.WARNING and record.name.partition(".")[0] in SENDERS:
-            return False  # a URL can be told in more ways than we know, in the header of a login for example
-        said = unquote_plus(logging.Formatter().format(record))
-        return not any(part in said for part in parts)
-
-    loggers = _loggers_of_others()  # of every thread: Apprise sends in threads of its own
-    for logger in loggers:
-        logger.addFilter(is_harmless)
-    try:
-        yield
-    finally:
-        for logger in loggers:
-            logger.removeFilter(is_harmless)
-
-
-def _telling_parts(url: str) -> list[str]:
-    """All of a URL but its scheme, cut at each mark: the place of the host may hold a token too."""
-    parts = _MARKS.split(unquote_plus(url.partition(":")[2]))
-    return [part for part in parts if len(part) >= SHORTEST_PART]
-
-
-def _loggers_of_others() -> list[logging.Logger]:
-    known = [logging.getLogger(), *logging.Logger.manager.loggerDict.values()]
-    return [each for each in known if isinstance(each, logging.Logger) and each.name != _OWN]
 
 
 def _message(run: Run, outcome: Outcome, execution: Execution) -> Message:

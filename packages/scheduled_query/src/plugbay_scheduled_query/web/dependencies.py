@@ -8,12 +8,19 @@ from fastapi import Depends, Request
 from plugbay import Clock, Plugbay
 from plugbay.web import host_of
 
+from plugbay_scheduled_query.alerts.backtest import Backtest
+from plugbay_scheduled_query.alerts.delivery import Delivery
+from plugbay_scheduled_query.alerts.editing import AlertEditing, ChannelEditing
 from plugbay_scheduled_query.catalogue import Catalogue
 from plugbay_scheduled_query.catalogue.editing import SourceEditing
 from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.queries.capacity import Capacities
 from plugbay_scheduled_query.queries.editing import QueryEditing, Trying
+from plugbay_scheduled_query.repository.alert_events import AlertEvents
+from plugbay_scheduled_query.repository.alert_states import AlertStates
+from plugbay_scheduled_query.repository.alerts import Alerts
+from plugbay_scheduled_query.repository.channels import Channels
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.overview import Activity, Overview
@@ -24,6 +31,20 @@ from plugbay_scheduled_query.runs.service import Ran, Service
 from plugbay_scheduled_query.runs.stuck import StuckSessions
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.web.doors import Doors
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlertParts:
+    """What has to do with alerts and the channels that they are told through."""
+
+    alerts: Alerts
+    states: AlertStates
+    events: AlertEvents
+    channels: Channels
+    editing: AlertEditing
+    channel_editing: ChannelEditing
+    backtest: Backtest
+    delivery: Delivery
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +71,7 @@ class Parts:
     editing: QueryEditing
     trying: Trying
     doors: Doors
+    alerts: AlertParts
 
     async def run_by_hand(self, query_id: int, by: str, wait_s: float) -> Ran | None:
         """Run Now, through its door; None: there is no such query."""

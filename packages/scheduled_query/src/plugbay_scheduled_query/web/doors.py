@@ -44,6 +44,8 @@ LOOKS = Room(6, 3, "looks into data sources")  # each holds a runner, for 12 s w
 RUNS_BY_HAND = Room(12, 8, "runs by hand")  # a few at work, the others wait for the end of these
 DOWNLOADS = Room(12, 4, "downloads")  # each holds a result of up to 10 MB in memory
 DIFFS = Room(4, 2, "comparisons of two results")  # each holds two of them
+BACKTESTS = Room(4, 2, "backtests")  # each reads up to 10,000 results
+CHANNELS = Room(6, 3, "calls of channels")  # each waits for somebody else's server
 OVERVIEWS = Room(8, 4, "pages over the whole history", 2.0)  # quick, and every open dashboard asks again
 
 
@@ -266,5 +268,7 @@ class Doors:
         self.looks = Door(LOOKS)
         self.downloads = Door(DOWNLOADS)
         self.diffs = Door(DIFFS)
+        self.backtests = Door(BACKTESTS)
+        self.channels = Door(CHANNELS)
         self.overviews = Door(OVERVIEWS)
         self.runs_by_hand = RunsByHand(under_way)

@@ -1,8 +1,17 @@
 """The JSON API: the three specified endpoints, and beside them all that the pages can do."""
 
-from plugbay_scheduled_query.web.api import history, queries, results, runs, sources
+from plugbay_scheduled_query.web.api import alerts, history, queries, results, runs, sources
 from plugbay_scheduled_query.web.api.requests import PREFIX
 
 __all__ = ["PREFIX", "ROUTERS"]
 
-ROUTERS = (queries.router, history.router, results.router, runs.router, sources.router, queries.tools)
+ROUTERS = (
+    queries.router,
+    history.router,
+    results.router,
+    runs.router,
+    sources.router,
+    queries.tools,
+    alerts.router,
+    alerts.channel_router,
+)

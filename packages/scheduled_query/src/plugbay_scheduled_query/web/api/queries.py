@@ -42,6 +42,7 @@ from plugbay_scheduled_query.web.api.requests import (
     refused_body,
     refused_parameter,
     storable,
+    version_in,
 )
 from plugbay_scheduled_query.web.api.schemas import (
     Cron,
@@ -121,7 +122,7 @@ def edit_query(parts: ServiceParts, query_id: QueryId, body: QueryEditBody, user
     Null resets `timeout`, `timezone` and `monitor_metric_config`. With a `version` that is not the newest
     the answer is 409.
     """
-    version = _version_in(body)
+    version = version_in(body)
     _refuse_text_of_forms(body)
     try:
         saved = parts.editing.edit(storable(query_id, NO_QUERY), body, user.name, version)
@@ -197,15 +198,6 @@ def _refuse_text_of_forms(body: Mapping[str, Any]) -> None:
     for name, (kind, words) in OBJECTS.items():
         if body.get(name) is not None and not isinstance(body[name], kind):
             raise HTTPException(422, [problem(["body", name], f"must be {words}", body[name])])
-
-
-def _version_in(body: Mapping[str, Any]) -> int | None:
-    version = body.get("version")
-    if isinstance(version, float) and version.is_integer():
-        version = int(version)
-    if version is None or (isinstance(version, int) and not isinstance(version, bool)):
-        return version
-    raise HTTPException(422, [problem(["body", "version"], "must be a whole number", version)])
 
 
 def _saved(parts: Parts, saved: Saved | Refused, body: Mapping[str, Any], status_code: int) -> Response:

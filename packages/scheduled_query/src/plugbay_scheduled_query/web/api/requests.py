@@ -92,6 +92,16 @@ def problem(place: list[str], message: str, given: Any) -> dict[str, Any]:
     return {"type": "value_error", "loc": place, "msg": message, "input": given}
 
 
+def version_in(body: Mapping[str, Any]) -> int | None:
+    """The version that an edit was made of, if it says so."""
+    version = body.get("version")
+    if isinstance(version, float) and version.is_integer():
+        version = int(version)
+    if version is None or (isinstance(version, int) and not isinstance(version, bool)):
+        return version
+    raise HTTPException(422, [problem(["body", "version"], "must be a whole number", version)])
+
+
 def _inlined(part: Any, definitions: dict[str, Any]) -> Any:
     """The schema with each reference replaced by what it refers to, so that it stands alone."""
     if isinstance(part, list):

@@ -3,7 +3,16 @@
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from plugbay_scheduled_query.web.pages import dashboard, editor, listing, query_page, sources, widgets
+from plugbay_scheduled_query.web.pages import (
+    alerts,
+    channels,
+    dashboard,
+    editor,
+    listing,
+    query_page,
+    sources,
+    widgets,
+)
 from plugbay_scheduled_query.web.pages.site import PREFIX, CurrentSite
 
 __all__ = ["PREFIX", "ROUTERS"]
@@ -17,6 +26,8 @@ ROUTERS = (
     dashboard.router,
     widgets.router,
     sources.router,
+    alerts.router,
+    channels.router,
     router,
 )
 

@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse, Response
 from plugbay import CurrentUser, FlashMessage
 from plugbay.web import Typed, row_id
 
+from plugbay_scheduled_query.core.alerting.model import Alert
 from plugbay_scheduled_query.core.draft import FIELDS, FIRST_METRIC, Draft, Refused, draft_of
 from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.core.metric import gauge_value
@@ -22,6 +23,10 @@ from plugbay_scheduled_query.dialects.contract import Table
 from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
 from plugbay_scheduled_query.queries.tried import Tried
 from plugbay_scheduled_query.repository.definitions import VersionConflict
+from plugbay_scheduled_query.web.pages.alert_form import PREFIX as ALERT_PREFIX
+from plugbay_scheduled_query.web.pages.alert_form import alerts_of, from_alert_form, wants_alert
+from plugbay_scheduled_query.web.pages.alert_form import preview as alert_preview
+from plugbay_scheduled_query.web.pages.alerts import create_from_form
 from plugbay_scheduled_query.web.pages.charts import in_every_form
 from plugbay_scheduled_query.web.pages.metric_form import (
     KnownResult,
@@ -72,10 +77,12 @@ def new(site: CurrentSite) -> Response:
 @router.post("/create")
 def create(site: CurrentSite, typed: Typed, user: CurrentUser) -> Response:
     """Stores a new query."""
+    if refused := alert_refusal(site, typed):
+        return form_page(site, typed, status_code=REFUSED, alert_errors=refused.errors)
     saved = site.parts.editing.create(from_form(typed), user.name)
     if isinstance(saved, Refused):
         return form_page(site, typed, status_code=REFUSED, errors=saved.errors)
-    return _after_saving(site, saved, f"“{saved.query.name}” is created.")
+    return _after_saving(site, saved, f"“{saved.query.name}” is created.", typed, user.name)
 
 
 @router.get("/edit/{query_id}", dependencies=EDITOR)
@@ -89,6 +96,8 @@ def edit(site: CurrentSite, query_id: str) -> Response:
 def save(site: CurrentSite, query_id: str, typed: Typed, user: CurrentUser) -> Response:
     """Stores what was typed; if another one saved meanwhile, shows both."""
     query = site.query(query_id)
+    if refused := alert_refusal(site, typed):
+        return form_page(site, typed, query, REFUSED, alert_errors=refused.errors)
     try:
         saved = site.parts.editing.edit(query.id, from_form(typed), user.name, _version(typed))
     except UnknownQuery:
@@ -98,7 +107,7 @@ def save(site: CurrentSite, query_id: str, typed: Typed, user: CurrentUser) -> R
     if isinstance(saved, Refused):
         return form_page(site, typed, query, REFUSED, errors=saved.errors)
     text = f"“{saved.query.name}” is saved." if saved.changed else "Nothing was changed."
-    return _after_saving(site, saved, text)
+    return _after_saving(site, saved, text, typed, user.name)
 
 
 @router.post("/try")
@@ -158,6 +167,9 @@ def form_page(
         "upcoming": upcoming(typed.get("cron_schedule", ""), timezone, site.parts.clock.now()),
         "preview": latest_forms(site, query),
         "topic": "editor",
+        "alerts": alerts_of(site, query) if query else [],
+        "alert_errors": {},
+        "alert_preview": alert_preview(site, typed, query),
         **(more if "metric" in more else metric_context(site, typed, query=query)),
         **more,
     }
@@ -200,7 +212,8 @@ def stored_form(query: Query) -> dict[str, str]:
 
 def differences(typed: Mapping[str, str], stored: Mapping[str, str]) -> list[dict[str, Any]]:
     """Where what somebody typed is not what another one saved meanwhile."""
-    names = [name for name in stored.keys() | typed.keys() if name not in NOT_TYPED]
+    named = (name for name in stored.keys() | typed.keys() if not name.startswith(ALERT_PREFIX))
+    names = [name for name in named if name not in NOT_TYPED]
     changed = [name for name in sorted(names) if _plain(typed.get(name)) != _plain(stored.get(name))]
     return [{"name": name, "mine": typed.get(name, ""), "theirs": stored.get(name, "")} for name in changed]
 
@@ -283,9 +296,26 @@ def _conflict_page(site: Site, typed: Mapping[str, str], current: Query) -> Resp
     return form_page(site, typed, current, CONFLICT, conflict=conflict)
 
 
-def _after_saving(site: Site, saved: Saved, text: str) -> Response:
-    warnings = [FlashMessage(each, "warning") for each in site.parts.editing.warnings(saved)]
-    return site.to(f"{PREFIX}/query/{saved.query.id}", FlashMessage(text), *warnings)
+def alert_refusal(site: Site, typed: Mapping[str, str]) -> Refused | None:
+    """Why the alert that a form asks for cannot be made; looked at before anything is stored."""
+    if not wants_alert(typed):
+        return None
+    checked = site.parts.alerts.editing.check(from_alert_form(typed, site.parts.alerts.channels.all()))
+    return checked if isinstance(checked, Refused) else None
+
+
+def _after_saving(site: Site, saved: Saved, text: str, typed: Mapping[str, str], by: str) -> Response:
+    messages = [FlashMessage(text)]
+    if wants_alert(typed):
+        messages.append(_alert_message(create_from_form(site, typed, saved.query, by)))
+    messages += [FlashMessage(each, "warning") for each in site.parts.editing.warnings(saved)]
+    return site.to(f"{PREFIX}/query/{saved.query.id}", *messages)
+
+
+def _alert_message(made: Alert | Refused) -> FlashMessage:
+    if isinstance(made, Refused):
+        return FlashMessage(f"The alert was not made: {'; '.join(made.errors.values())}", "error")
+    return FlashMessage(f"You are told when {made.draft.condition.words}.")
 
 
 def _tried_result(site: Site, outcome: Outcome, typed: Mapping[str, str]) -> dict[str, Any]:

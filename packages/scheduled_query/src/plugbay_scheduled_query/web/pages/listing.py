@@ -189,11 +189,13 @@ def list_context(site: Site, view: ListView) -> dict[str, Any]:
     counts = site.parts.definitions.counts() | {"running": overview.running()}
     levels, sources, next_due = fill_levels(site), site.parts.catalogue.all(), overview.next_due()
     pauses = list(site.parts.sessions.pauses().values())
+    alarms = site.parts.alerts.states.alarming([query.id for query in queries])
     counters = fingerprint(counts, next_due, [f"{name} {level.fill_then:.3f}" for name, level in levels])
     return {
         "view": view,
         "sources": sources,
         "queries": queries,
+        "alarms": alarms,
         "total": total,
         "pages": -(-total // view.limit),
         "counts": counts,
@@ -202,7 +204,7 @@ def list_context(site: Site, view: ListView) -> dict[str, Any]:
         "under_way": overview.under_way([query.id for query in queries if query.running]),
         "timeout": site.parts.settings().query_timeout,
         "counters_fingerprint": counters,
-        "seen": list_fingerprint(queries, site.parts.clock.now(), total, counters, pauses),
+        "seen": list_fingerprint(queries, site.parts.clock.now(), total, counters, [pauses, alarms]),
         "pauses": pauses,
     }
 
@@ -220,7 +222,9 @@ def _one_of(word: str, words: tuple[Any, ...]) -> Any:
 def _row_page(site: Site, query: Query) -> Response:
     under_way = site.parts.overview.under_way([query.id] if query.running else [])
     timeout = site.parts.settings().query_timeout
-    return site.page("row", {"query": query, "under_way": under_way, "timeout": timeout})
+    alarms = site.parts.alerts.states.alarming([query.id])
+    context = {"query": query, "under_way": under_way, "timeout": timeout, "alarms": alarms}
+    return site.page("row", context)
 
 
 def _done(site: Site, query_id: str, *messages: FlashMessage) -> Response:

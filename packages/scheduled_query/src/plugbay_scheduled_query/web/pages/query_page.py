@@ -16,6 +16,7 @@ from plugbay_scheduled_query.core.model import Execution, Query, Status
 from plugbay_scheduled_query.core.paging import BadParameter, Period, period
 from plugbay_scheduled_query.core.results import iter_rows
 from plugbay_scheduled_query.repository.history import ALL, HistoryFilter
+from plugbay_scheduled_query.web.pages.alert_form import alerts_of
 from plugbay_scheduled_query.web.pages.charts import WEEKS, calendar, duration_chart, shown, value_chart
 from plugbay_scheduled_query.web.pages.editor import upcoming
 from plugbay_scheduled_query.web.pages.listing import page_number
@@ -145,6 +146,7 @@ def live_context(site: Site, query: Query) -> dict[str, Any]:
         "calendar": calendar(days, today),
         "metric": published_metrics(site, query),
         "pause": parts.sessions.pause_named(query.data_source),
+        "alerts": alerts_of(site, query),
         "seen": seen(site, query),
     }
 
@@ -152,7 +154,8 @@ def live_context(site: Site, query: Query) -> dict[str, Any]:
 def seen(site: Site, query: Query) -> str:
     """Changes when anything that the page shows of its query does."""
     pause = site.parts.sessions.pause_named(query.data_source)
-    return fingerprint(query_fingerprint(query, site.parts.clock.now()), pause)
+    alarming = site.parts.alerts.states.alarming([query.id])
+    return fingerprint(query_fingerprint(query, site.parts.clock.now()), pause, alarming)
 
 
 def published_metrics(site: Site, query: Query) -> MetricView:

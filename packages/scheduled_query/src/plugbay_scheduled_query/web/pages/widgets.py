@@ -40,14 +40,16 @@ def live(site: CurrentSite) -> Response:
 def widgets_page(site: Site) -> dict[str, Any]:
     """A page of queries."""
     view, queries, total = queries_in_view(site, list_view(site.asked, LIMIT))
+    alarms = site.parts.alerts.states.alarming([query.id for query in queries])
     return {
         "view": view,
         "queries": queries,
+        "alarms": alarms,
         "sources": site.parts.catalogue.all(),
         "total": total,
         "pages": -(-total // view.limit),
         "is_full": site.asked.get("full") == "1",
-        "seen": list_fingerprint(queries, site.parts.clock.now(), total),
+        "seen": list_fingerprint(queries, site.parts.clock.now(), total, alarms),
     }
 
 
