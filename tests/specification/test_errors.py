@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from plugbay_scheduled_query.repository.gauges import StoredGauges
+from plugbay_scheduled_query.metrics.board import GaugeBoard
 from service_world import FOREVER
 from specification.asking import history, samples
 
@@ -76,10 +76,10 @@ def test_rule_3_a_failing_metric_update_is_logged_and_the_execution_is_still_tol
     service.host.events.on("scheduled_query.executed", heard.append)
 
     def away(*args):
-        raise OSError("the store is away")
+        raise OSError("there is no memory for it")
 
     with monkeypatch.context() as patch:
-        patch.setattr(StoredGauges, "of", away)
+        patch.setattr(GaugeBoard, "feed", away)
         service.run(made["id"])
     assert len(lines(f"metric_not_updated id={made['id']}")) == 1
     assert len(lines("executed ")) == 1
