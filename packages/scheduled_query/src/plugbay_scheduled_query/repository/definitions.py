@@ -80,6 +80,8 @@ _ONE_WITH_RESULT = _WITH_RESULT.where(queries.c.id == sa.bindparam("id"))
 _INSERT_ONE = sa.insert(queries).returning(queries.c.id)
 _INSERT_MANY = sa.insert(queries).returning(queries.c.id, queries.c.name, sort_by_parameter_order=True)
 _INSERT_STATE = sa.insert(states)
+_ONE_HELD = _ONE.with_for_update(of=queries)
+_UPDATE = sa.update(queries).where(queries.c.id == sa.bindparam("b_id"))
 _HOLD_SOURCE = (
     sa.select(data_sources.c.id).where(data_sources.c.id == sa.bindparam("id")).with_for_update(read=True)
 )
@@ -170,7 +172,7 @@ class Definitions:
         """Stores an edit; raises VersionConflict when it was made of another version than the newest."""
         with _series_by_name(), self._store.begin() as connection:
             _hold_source(connection, source_id)
-            row = connection.execute(_ONE.with_for_update(of=queries), {"id": query_id}).first()
+            row = connection.execute(_ONE_HELD, {"id": query_id}).first()
             if row is None:
                 return None
             current = query_of(row)
@@ -243,7 +245,7 @@ class Definitions:
             # after a time that was claimed already, also when the clock was set back since
             after = max(now, current.last_due_at or now)
             values["next_run_at"] = next_run(draft.cron_schedule, draft.timezone or timezone, after)
-        connection.execute(sa.update(queries).where(queries.c.id == current.id).values(values))
+        connection.execute(_UPDATE, values | {"b_id": current.id})
         if draft.metrics == current.metrics:
             touch(connection, current.id, now)
         else:

@@ -27,6 +27,9 @@ Row = Any  # SQLAlchemy's own type would name each column's
 TICK = timedelta(microseconds=1)  # the least that two changes of a query are apart
 DEFINITION_OF_RUN = (queries.c.name, queries.c.query, queries.c.timeout, queries.c.metric_config)
 
+_OF_QUERY = states.c.query_id == sa.bindparam("b_query")
+_CHANGED_AT = sa.select(states.c.changed_at).where(_OF_QUERY).with_for_update()
+_TOUCH = sa.update(states).where(_OF_QUERY)
 _NOW = sa.select(sa.func.clock_timestamp(type_=UTCDateTime))
 
 
@@ -44,10 +47,9 @@ def moment_after(last: datetime, now: datetime) -> datetime:
 
 def touch(connection: sa.Connection, query_id: int, now: datetime, **values: object) -> None:
     """Says that a query was edited, and with it these values of its state."""
-    of_query = states.c.query_id == query_id
-    last = connection.execute(sa.select(states.c.changed_at).where(of_query).with_for_update()).scalar_one()
+    last = connection.execute(_CHANGED_AT, {"b_query": query_id}).scalar_one()
     changed = {"changed_at": moment_after(last, now), "changed_by": None}
-    connection.execute(sa.update(states).where(of_query).values(changed | values))
+    connection.execute(_TOUCH, {"b_query": query_id, **changed, **values})
 
 
 @lru_cache(maxsize=4096)

@@ -60,6 +60,7 @@ class StoredSource:
 
 
 _LIVE_QUERIES = queries.c.deleted_at.is_(None)
+_ALL = sa.select(data_sources).order_by(data_sources.c.name)
 _BY_ID = sa.select(data_sources).where(data_sources.c.id == sa.bindparam("id"))
 _BY_NAME = sa.select(data_sources).where(data_sources.c.name == sa.bindparam("name"))
 
@@ -75,8 +76,7 @@ class SourceRepository:
     def all(self) -> list[StoredSource]:
         """Every source, by name."""
         with self._store.connect() as connection:
-            rows = connection.execute(sa.select(data_sources).order_by(data_sources.c.name))
-            return [_stored(row) for row in rows]
+            return [_stored(row) for row in connection.execute(_ALL)]
 
     def get(self, source_id: int) -> StoredSource | None:
         with self._store.connect() as connection:

@@ -41,7 +41,7 @@ class Room:
 # Three who take all that they may leave room for a fourth.
 TRIES = Room(12, 4, "tries")  # each holds a runner, for as long as a query may take
 LOOKS = Room(6, 3, "looks into data sources")  # each holds a runner, for 12 s when nobody answers
-RUNS_BY_HAND = Room(12, 8, "runs by hand")  # a few at work, the others wait for the end of these
+RUNS_BY_HAND = Room(12, 8, "runs by hand", 2.0)  # a few at work, the others wait for the end of these
 DOWNLOADS = Room(12, 4, "downloads")  # each holds a result of up to 10 MB in memory
 DIFFS = Room(4, 2, "comparisons of two results")  # each holds two of them
 BACKTESTS = Room(4, 2, "backtests")  # each reads up to 10,000 results
