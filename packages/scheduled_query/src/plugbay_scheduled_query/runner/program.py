@@ -160,7 +160,8 @@ class Runner:
             is_refused = isinstance(error, SourceRefusedError)
             end = {"status": "failed", "error": describe(error), "refused": is_refused}
         self._watch.leave()
-        end["is_left"] = self._session is not None and not self._session.is_at_rest
+        if self._session is not None and not self._session.is_at_rest:
+            end["is_left"] = True
         if data_bytes() > self._worn_at_bytes:
             end["retire"] = True
         rows = writer.rest() if "row_count" in end else b""

@@ -192,8 +192,6 @@ def _refuse_text_of_forms(body: Mapping[str, Any]) -> None:
 
 def _version_in(body: Mapping[str, Any]) -> int | None:
     version = body.get("version")
-    if isinstance(version, float) and version.is_integer():
-        version = int(version)
     if version is None or (isinstance(version, int) and not isinstance(version, bool)):
         return version
     raise HTTPException(422, [problem(["body", "version"], "must be a whole number", version)])
