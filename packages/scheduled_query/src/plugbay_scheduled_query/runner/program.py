@@ -191,7 +191,8 @@ class Runner:
             is_refused = isinstance(error, SourceRefusedError)
             end = {"status": "failed", "error": describe(error), "refused": is_refused}
         self._watch.leave()
-        end["is_left"] = self._session is not None and not self._session.is_at_rest
+        if self._session is not None and not self._session.is_at_rest:
+            end["is_left"] = True
         if self._is_worn():
             end["retire"] = True
         rows = writer.rest() if "row_count" in end else b""

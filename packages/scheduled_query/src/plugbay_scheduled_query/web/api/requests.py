@@ -95,8 +95,6 @@ def problem(place: list[str], message: str, given: Any) -> dict[str, Any]:
 def version_in(body: Mapping[str, Any]) -> int | None:
     """The version that an edit was made of, if it says so."""
     version = body.get("version")
-    if isinstance(version, float) and version.is_integer():
-        version = int(version)
     if version is None or (isinstance(version, int) and not isinstance(version, bool)):
         return version
     raise HTTPException(422, [problem(["body", "version"], "must be a whole number", version)])

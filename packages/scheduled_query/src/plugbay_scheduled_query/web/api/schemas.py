@@ -1,5 +1,6 @@
 """The shapes of the API for its documentation; answers are written by hand, because that is faster."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -27,10 +28,15 @@ Tags = Annotated[list[Tag], Field(max_length=20)]
 Description = Annotated[str, Field(json_schema_extra={"format": "lines"}, max_length=2_000)]
 
 
-def _without_defaults(schema: dict[str, Any]) -> None:
-    """Of an edit: what is not sent stays as it is, so nothing has a default."""
-    for field in schema["properties"].values():
-        field.pop("default", None)
+def _edit(example: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
+    """What is not sent stays as it is, so that nothing has a default; and what an edit looks like."""
+
+    def change(schema: dict[str, Any]) -> None:
+        for field in schema["properties"].values():
+            field.pop("default", None)
+        schema["examples"] = [example]
+
+    return change
 
 
 class MetricConfig(BaseModel):
@@ -132,7 +138,7 @@ class NewQuery(BaseModel):
 class QueryEdit(BaseModel):
     """The fields to change; all others stay as they are."""
 
-    model_config = ConfigDict(json_schema_extra=_without_defaults)
+    model_config = ConfigDict(json_schema_extra=_edit({"enabled": False, "version": 1}))
 
     name: Line = Field("", min_length=1, max_length=200)
     query: Sql = Field("", min_length=1, max_length=100_000)
@@ -349,7 +355,7 @@ class NewSource(BaseModel):
 class SourceEdit(BaseModel):
     """The fields to change; a masked URL keeps the stored password."""
 
-    model_config = ConfigDict(json_schema_extra=_without_defaults)
+    model_config = ConfigDict(json_schema_extra=_edit({"accepts_unguarded": False}))
 
     name: str = Field("", pattern=SOURCE_NAME)
     url: SourceUrl = ""
