@@ -27,10 +27,11 @@ from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.recording import Recording
 from plugbay_scheduled_query.tables import runs
 
-LONGEST_LIFE_S = 0.25
+MOST_EVENTS = 4  # that a child tells of before it is killed
+LONGEST_STEP_S = 0.05  # within which a kill falls after an event began
 
 
-def live(folder: Path, key: str, query_id: int, clock: FakeClock, is_last: bool) -> None:
+def live(folder: Path, key: str, query_id: int, clock: FakeClock, is_last: bool, begun: int) -> None:
     """Records and sends for ever; the last one only sends."""
     store = Store("", folder)
     channels = Channels(store, Secrets([key.encode()]), clock)
@@ -38,6 +39,7 @@ def live(folder: Path, key: str, query_id: int, clock: FakeClock, is_last: bool)
     with store.begin() as connection:
         connection.execute(sa.delete(runs))  # what the dead left behind is no matter here
     for number in count():
+        os.write(begun, b".")
         if not is_last:
             record(store, clock, query_id, 11 if number % 2 else 1)
         clock.advance(2)
@@ -67,14 +69,19 @@ def main() -> None:
     for number in range(int(rounds) + 1):
         clock = FakeClock(datetime.now(UTC) + number * 2 * LEASE + timedelta(hours=number))
         is_last = number == int(rounds)
+        heard, begun = os.pipe()
         child = os.fork()
         if child == 0:
-            live(Path(folder), key, int(query_id), clock, is_last)
+            live(Path(folder), key, int(query_id), clock, is_last, begun)
             os._exit(0)
         if not is_last:
-            time.sleep(chance.uniform(0, LONGEST_LIFE_S))
+            for _ in range(chance.randint(1, MOST_EVENTS)):
+                os.read(heard, 1)
+            time.sleep(chance.uniform(0, LONGEST_STEP_S))
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+        os.close(heard)
+        os.close(begun)
 
 
 if __name__ == "__main__":
