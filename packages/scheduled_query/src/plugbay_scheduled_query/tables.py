@@ -42,6 +42,7 @@ queries = sa.Table(
     sa.Column(
         "series_key", sa.String(64), unique=True
     ),  # hash of metric name and labels; null without a metric
+    sa.Column("chart", sa.Text),  # JSON; null: a table is drawn as one
     sa.Column("source_id", sa.Integer, nullable=False, index=True),
     sa.Column("timeout", sa.Integer),
     sa.Column("description", sa.Text, nullable=False, server_default=""),

@@ -4,6 +4,7 @@ import { keymap, placeholder } from "@codemirror/view";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { sql } from "@codemirror/lang-sql";
 import { tags } from "@lezer/highlight";
+import { quoted } from "./parts/completion.js";
 import { dialectOf, kindsOfWords } from "./parts/dialects.js";
 import { markAt, marks } from "./parts/marks.js";
 import { proposals } from "./parts/proposals.js";
@@ -107,10 +108,18 @@ class SqlEditor extends HTMLElement {
 
   // what there is to propose
   known() {
+    return { schema: this.schema, functions: this.functions ?? [], words: kindsOfWords(this.dialect), ...this.quoting() };
+  }
+
+  quoting() {
     const quotes = this.dialect.spec.identifierQuotes ?? '"';
-    const quote = quotes.includes('"') ? '"' : quotes[0];
-    const foldsCase = this.getAttribute("dialect")?.toLowerCase() === "postgresql";
-    return { schema: this.schema, functions: this.functions ?? [], words: kindsOfWords(this.dialect), quote, foldsCase };
+    return { quote: quotes.includes('"') ? '"' : quotes[0], foldsCase: this.getAttribute("dialect")?.toLowerCase() === "postgresql" };
+  }
+
+  // a name, with its schema or without, as the database reads it
+  spell(name) {
+    const { quote, foldsCase } = this.quoting();
+    return (Object.hasOwn(this.schema, name) ? name.split(".") : [name]).map((part) => quoted(part, quote, foldsCase)).join(".");
   }
 
   insert(text) {

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
+from typing import Literal
 
 from plugbay_scheduled_query.core.guard import Rejection
 
 Number = int | float | Decimal
+ChartKind = Literal["bar", "line"]
 
 
 class RenderType(StrEnum):
@@ -48,6 +50,19 @@ class MetricConfig:
         return {"metric_name": self.metric_name, "labels": dict(self.labels)}
 
 
+@dataclass(frozen=True, slots=True)
+class ChartConfig:
+    """The columns to draw: `x` along the axis, each of `y` as bars or a line."""
+
+    kind: ChartKind
+    x: str
+    y: tuple[str, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """The field `chart`."""
+        return {"kind": self.kind, "x": self.x, "y": list(self.y)}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """A definition with what its executions left behind; times are UTC."""
@@ -59,6 +74,7 @@ class Query:
     enabled: bool = True
     render_type: RenderType = RenderType.AUTO
     monitor_metric_config: MetricConfig | None = None
+    chart: ChartConfig | None = None
     data_source: str
     timezone: str | None = None
     timeout: int | None = None

@@ -17,7 +17,7 @@ from plugbay_scheduled_query.core.metric import Series, series_of
 from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.core.paging import ESCAPE, like_patterns, search_text
 from plugbay_scheduled_query.core.schedule import next_run
-from plugbay_scheduled_query.repository.rows import metric_text, query_of, touch
+from plugbay_scheduled_query.repository.rows import chart_text, metric_text, query_of, touch
 from plugbay_scheduled_query.tables import data_sources, queries, results, runs, states
 
 Sort = Literal["name", "last_executed", "next_run_at", "last_duration_ms", "last_status", "data_source", "id"]
@@ -260,6 +260,7 @@ def _values(draft: Draft, source_id: int) -> dict[str, Any]:
         "enabled": draft.enabled,
         "render_type": draft.render_type.value,
         "metric_config": metric_text(metric),
+        "chart": chart_text(draft.chart),
         "series_key": series_key(series_of(metric)) if metric else None,
         "source_id": source_id,
         "timeout": draft.timeout,

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from plugbay import Clock, UTCDateTime
 
 from plugbay_scheduled_query.core.model import (
+    ChartConfig,
     Execution,
     MetricConfig,
     Query,
@@ -55,6 +56,17 @@ def metric_text(metric: MetricConfig | None) -> str | None:
     return json.dumps(metric.as_json(), ensure_ascii=False) if metric else None
 
 
+def chart_of(text: str | None) -> ChartConfig | None:
+    if not text:
+        return None
+    found = json.loads(text)
+    return ChartConfig(found["kind"], found["x"], tuple(found["y"]))
+
+
+def chart_text(chart: ChartConfig | None) -> str | None:
+    return json.dumps(chart.as_json(), ensure_ascii=False) if chart else None
+
+
 def query_of(row: Row) -> Query:
     """A definition with its state; the result is there only if the row has it."""
     found: Mapping[str, Any] = row._mapping
@@ -67,6 +79,7 @@ def query_of(row: Row) -> Query:
         enabled=row.enabled,
         render_type=RenderType(row.render_type),
         monitor_metric_config=metric_of(row.metric_config),
+        chart=chart_of(row.chart),
         data_source=row.data_source,
         timezone=row.timezone,
         timeout=row.timeout,

@@ -1,5 +1,6 @@
 """What a handler is given: the parts of the service that it works for, and threads for calls that block."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, ParamSpec, TypeVar
@@ -25,6 +26,7 @@ from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.runs.service import Service
 from plugbay_scheduled_query.settings import Settings
 
+LOOK_S = 0.2  # between two looks whether somebody still waits for the answer
 AT_ONCE = 8  # slow calls of one kind; more of them wait for one of these to end
 
 P = ParamSpec("P")
@@ -63,6 +65,12 @@ async def parts_of(request: Request) -> Parts:
 ServiceParts = Annotated[Parts, Depends(parts_of)]
 
 
+async def _stop_when_gone(request: Request, stop: Callable[[], object]) -> None:
+    while not await request.is_disconnected():
+        await asyncio.sleep(LOOK_S)
+    stop()
+
+
 class SlowCalls:
     """Runs blocking calls of one kind in threads, a few at a time, so that they keep no page waiting."""
 
@@ -72,6 +80,14 @@ class SlowCalls:
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """What the call returns."""
         return await run_sync(lambda: call(*args, **kwargs), limiter=self._limiter_here())
+
+    async def run_for(self, request: Request, call: Callable[[], T], stop: Callable[[], object]) -> T:
+        """What the call returns; when the client hangs up, it is told to stop."""
+        watching = asyncio.create_task(_stop_when_gone(request, stop))
+        try:
+            return await self.run(call)
+        finally:
+            watching.cancel()
 
     def _limiter_here(self) -> CapacityLimiter:
         if (limiter := self._limiter.get(None)) is None:

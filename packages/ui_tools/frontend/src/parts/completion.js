@@ -90,7 +90,7 @@ function ranked(groups, typed) {
   });
 }
 
-function quoted(name, quote, foldsCase) {
+export function quoted(name, quote, foldsCase) {
   const isPlain = (foldsCase ? /^[a-z_][a-z0-9_]*$/ : /^[A-Za-z_][A-Za-z0-9_]*$/).test(name);
   return isPlain && !RESERVED.has(name.toUpperCase()) ? name : quote + name.replaceAll(quote, quote + quote) + quote;
 }

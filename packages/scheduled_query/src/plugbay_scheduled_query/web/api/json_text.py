@@ -46,6 +46,7 @@ def query_json(query: Query) -> dict[str, Any]:
         "enabled": query.enabled,
         "monitor_metric_config": metric.as_json() if metric else None,
         "render_type": query.render_type.value,
+        "chart": query.chart.as_json() if query.chart else None,
         "data_source": query.data_source,
         "timezone": query.timezone,
         "timeout": query.timeout,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi import Query as QueryParameter
 from plugbay import CurrentUser
 from plugbay.web import PLAIN
@@ -113,8 +113,8 @@ def get_query(parts: ServiceParts, query_id: QueryId) -> Response:
 def edit_query(parts: ServiceParts, query_id: QueryId, body: QueryEditBody, user: CurrentUser) -> Response:
     """Changes the fields that are sent; unknown and read-only ones are ignored.
 
-    Null resets `timeout`, `timezone` and `monitor_metric_config`. With a `version` that is not the newest
-    the answer is 409.
+    Null resets `timeout`, `timezone`, `chart` and `monitor_metric_config`. With a `version` that is not the
+    newest the answer is 409.
     """
     version = _version_in(body)
     try:
@@ -162,9 +162,13 @@ def explain_cron(
 
 
 @tools.post("/try", summary="Try a query", response_model=TryAnswer, responses=refusals())
-async def try_query(parts: ServiceParts, body: TryBody) -> Response:
-    """Runs it once with the same guard and limits as an execution; nothing is stored."""
-    outcome = await trials.run(parts.trying.run, body)
+async def try_query(parts: ServiceParts, body: TryBody, request: Request, user: CurrentUser) -> Response:
+    """Runs it once with the same guard and limits as an execution; nothing is stored.
+
+    Who closes the connection stops the query.
+    """
+    trial = parts.trying.trial(body, user.name)
+    outcome = await trials.run_for(request, trial.run, trial.cancel)
     if isinstance(outcome, Refused):
         raise refused_body(outcome, body)
     return json_stream(_outcome_pieces(outcome))

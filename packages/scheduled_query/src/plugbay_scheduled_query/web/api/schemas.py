@@ -17,6 +17,14 @@ class MetricConfig(BaseModel):
     labels: dict[str, str] = Field(examples=[{"region": "eu"}])
 
 
+class ChartConfig(BaseModel):
+    """How the rows of a table are drawn."""
+
+    kind: Literal["bar", "line"]
+    x: str = Field(description="The column along the axis.", examples=["region"])
+    y: list[str] = Field(description="Columns with numbers, at most 8.", examples=[["n"]])
+
+
 class QuerySummary(BaseModel):
     """A query without its result."""
 
@@ -28,6 +36,7 @@ class QuerySummary(BaseModel):
     enabled: bool
     monitor_metric_config: MetricConfig | None
     render_type: Literal["auto", "table", "counter", "metric", "raw"]
+    chart: ChartConfig | None = Field(description="How a table is drawn; null is as a table.")
     data_source: str = Field(examples=["shop"])
     timezone: str | None = Field(examples=["Europe/Berlin"])
     timeout: int | None = Field(description="Seconds; null is the service's own limit.")
@@ -80,6 +89,7 @@ class NewQuery(BaseModel):
     cron_schedule: str = Field(max_length=128)
     enabled: bool = True
     render_type: Literal["auto", "table", "counter", "metric", "raw"] = "auto"
+    chart: ChartConfig | None = None
     monitor_metric_config: MetricConfig | None = None
     data_source: str | None = Field(None, description="A name; null is the usual one.")
     timezone: str | None = None
@@ -98,6 +108,7 @@ class QueryEdit(BaseModel):
     cron_schedule: str | None = None
     enabled: bool | None = None
     render_type: Literal["auto", "table", "counter", "metric", "raw"] | None = None
+    chart: ChartConfig | None = None
     monitor_metric_config: MetricConfig | None = None
     data_source: str | None = None
     timezone: str | None = None

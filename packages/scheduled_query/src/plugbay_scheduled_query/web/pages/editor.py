@@ -1,5 +1,6 @@
 """The editor of a query: its form, what the form tells while one types, and what becomes of it."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -7,21 +8,27 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import JSONResponse, Response
 from plugbay import CurrentUser, FlashMessage
 from plugbay.web import Typed, row_id
 
+from plugbay_scheduled_query.core.chart import MAX_POINTS
 from plugbay_scheduled_query.core.draft import FIELDS, Draft, Refused, draft_of
 from plugbay_scheduled_query.core.errors import SourceProblem
+from plugbay_scheduled_query.core.guard import Rejection, Rules
 from plugbay_scheduled_query.core.metric import BadMetric, check_config, gauge_value
 from plugbay_scheduled_query.core.model import MetricConfig, Outcome, Query, RenderType
-from plugbay_scheduled_query.core.results import iter_rows, preview
+from plugbay_scheduled_query.core.places import failed_at, rejected_at, with_excerpt
+from plugbay_scheduled_query.core.results import beginning, iter_rows, preview
 from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone, parse, zone, zone_names
+from plugbay_scheduled_query.dialects import check, check_words, language_named
 from plugbay_scheduled_query.dialects.contract import Table
 from plugbay_scheduled_query.metrics.gauges import gauge_text
 from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
 from plugbay_scheduled_query.repository.definitions import VersionConflict
+from plugbay_scheduled_query.web.api.queries import trials
 from plugbay_scheduled_query.web.pages.charts import in_every_form
 from plugbay_scheduled_query.web.pages.site import (
     CONFLICT,
@@ -47,9 +54,11 @@ SCHEDULES = (
     ("0 4 1 * *", "on the first of each month at 04:00"),
 )
 NEXT_RUNS = 5
+DRAWN_CHARACTERS = 256_000  # of a result that comes along with Try it, to be drawn
 EXAMPLE_VALUE = 42.0  # of a metric whose query has not been tried
 NOT_TYPED = ("csrf_token", "query_id", "version")  # fields that the form itself brings
 
+_TYPED_NAME = re.compile(r"(?!pragma_|pg_|st_|_)[a-z][a-z0-9_]*")  # the rest is for those who know it
 _WHOLE = re.compile(r"\s*[0-9]{1,9}\s*")
 _OFF = ("", "0", "false", "off", "no")
 _EMPTY_IS_NONE = ("timezone", "timeout")
@@ -96,13 +105,11 @@ def save(site: CurrentSite, query_id: str, typed: Typed, user: CurrentUser) -> R
 
 
 @router.post("/try")
-def try_it(site: CurrentSite, typed: Typed) -> Response:
-    """Runs the text as it stands; without JavaScript the whole form comes back with the result in it."""
-    tried = tried_context(site, typed)
-    if site.is_part:
-        return site.page("tried", {"tried": tried})
-    query = site.query(typed["query_id"]) if typed.get("query_id") else None
-    return form_page(site, typed, query, tried=tried)
+async def try_it(site: CurrentSite, typed: Typed, user: CurrentUser) -> Response:
+    """Runs the text as it stands, until it ends or the visitor leaves."""
+    trial = site.parts.trying.trial(from_form(typed), user.name)
+    outcome = await trials.run_for(site.request, trial.run, trial.cancel)
+    return await run_sync(tried_page, site, typed, outcome)
 
 
 @router.get("/next-runs", dependencies=EDITOR)
@@ -121,12 +128,25 @@ def metric_line(site: CurrentSite, typed: Typed) -> Response:
 
 @router.get("/schema/{source_id}", dependencies=EDITOR)
 def schema(site: CurrentSite, source_id: str) -> Response:
-    """Tables and their columns, for the editor's completion."""
+    """Tables with their columns, and the functions that may be called, for the editor."""
+    source = site.parts.sources.get(row_id(source_id, NO_SOURCE))
+    if source is None:
+        raise HTTPException(404, NO_SOURCE)
     try:
-        found = site.parts.catalogue.schema(row_id(source_id, NO_SOURCE))
+        found = site.parts.catalogue.schema(source.id, site.asked.get("fresh") == "1")
     except SourceProblem as problem:
-        raise HTTPException(409, str(problem)) from None
-    return JSONResponse({"tables": completion(found.tables)})
+        return JSONResponse({"detail": str(problem)}, CONFLICT)
+    functions = functions_of(source.dialect, site.parts.settings().rules)
+    return JSONResponse({"tables": completion(found.tables), "functions": functions})
+
+
+def tried_page(site: Site, typed: Mapping[str, str], outcome: Outcome | Refused) -> Response:
+    """The result alone, or without JavaScript the whole form with the result in it."""
+    tried = tried_context(site, typed, outcome)
+    if site.is_part:
+        return site.page("tried", {"tried": tried, "typed": typed})
+    query = site.query(typed["query_id"]) if typed.get("query_id") else None
+    return form_page(site, typed, query, tried=tried)
 
 
 def form_page(
@@ -150,7 +170,8 @@ def form_page(
         "topic": "editor",
         **more,
     }
-    return site.page("editor", context, status_code)
+    refusal = guard_message(site, typed, context["errors"]) if "query" in context["errors"] else {}
+    return site.page("editor", context | refusal, status_code)
 
 
 def from_form(form: Mapping[str, str]) -> dict[str, Any]:
@@ -178,6 +199,7 @@ def as_form(draft: Draft) -> dict[str, str]:
     metric = draft.monitor_metric_config or MetricConfig("")
     texts = {name: "" if value is None else str(value) for name, value in draft.as_json().items()}
     texts["tags"] = ", ".join(draft.tags)
+    texts["chart"] = json.dumps(draft.chart.as_json(), ensure_ascii=False) if draft.chart else ""
     texts["metric_name"] = metric.metric_name
     texts["metric_labels"] = "\n".join(f"{name}={value}" for name, value in metric.labels.items())
     del texts["monitor_metric_config"], texts["enabled"]
@@ -234,25 +256,39 @@ def latest_forms(site: Site, query: Query | None) -> dict[str, Any] | None:
     return {"forms": in_every_form(latest.columns, latest.text, latest.is_whole), "latest": latest}
 
 
-def tried_context(site: Site, typed: Mapping[str, str]) -> dict[str, Any]:
-    """What Try it shows: every form of the result, and the number that a metric would get."""
-    outcome = site.parts.trying.run(from_form(typed))
+def tried_context(site: Site, typed: Mapping[str, str], outcome: Outcome | Refused) -> dict[str, Any]:
+    """What Try it shows: every form of the result, and the number that a metric would get; or the error."""
     if isinstance(outcome, Refused):
-        return {"errors": outcome.errors}
+        return {"errors": outcome.errors} | guard_message(site, typed, outcome.errors)
     if outcome.status != "success":
-        return {"outcome": outcome}
+        sql = _lines(typed.get("query", ""))
+        place = failed_at(sql, outcome.error or "")
+        return {"outcome": outcome, "place": place, "text": with_excerpt(sql, outcome.error or "", place)}
     return {"outcome": outcome, **_tried_result(outcome, typed)}
 
 
-def completion(tables: list[Table]) -> dict[str, list[str]]:
-    """Each table with its columns; a name that two schemas share is told apart by its schema."""
+def guard_message(site: Site, typed: Mapping[str, str], errors: Mapping[str, str]) -> dict[str, Any]:
+    """Where in the text the guard's rule is broken, and the line to show with its reason."""
+    sql, source = _lines(typed.get("query", "")), site.parts.sources.by_name(typed.get("data_source", ""))
+    rules = site.parts.settings().rules
+    verdict = check(sql, source.dialect, rules) if source else check_words(sql, rules)
+    place = rejected_at(sql, verdict) if isinstance(verdict, Rejection) else None
+    return {"place": place, "text": with_excerpt(sql, errors.get("query", ""), place)}
+
+
+def completion(tables: list[Table]) -> dict[str, dict[str, str]]:
+    """Each table with its columns and their types; a name that two schemas share has its schema before it."""
     times = Counter(table.name for table in tables)
     return {
-        table.name if times[table.name] == 1 else f"{table.schema}.{table.name}": [
-            column for column, _ in table.columns
-        ]
+        table.name if times[table.name] == 1 else f"{table.schema}.{table.name}": dict(table.columns)
         for table in tables
     }
+
+
+def functions_of(dialect: str, rules: Rules) -> list[str]:
+    """The functions that the guard lets through, by the names that people type."""
+    known = language_named(dialect).functions.harmless | rules.allowed_functions
+    return sorted(name for name in known if _TYPED_NAME.fullmatch(name))
 
 
 def _conflict_page(site: Site, typed: Mapping[str, str], current: Query) -> Response:
@@ -271,7 +307,8 @@ def _tried_result(outcome: Outcome, typed: Mapping[str, str]) -> dict[str, Any]:
     short = preview(text)
     made = in_every_form(outcome.columns, short.text, short.is_whole)
     metric = metric_preview(typed, value) if value is not None else {}
-    return {"forms": made, "value": value, "metric": metric, "is_whole": short.is_whole}
+    rows = beginning(text, MAX_POINTS, DRAWN_CHARACTERS)
+    return {"forms": made, "value": value, "metric": metric, "is_whole": short.is_whole, "rows": rows}
 
 
 def _version(typed: Mapping[str, str]) -> int | None:
