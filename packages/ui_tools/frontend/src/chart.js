@@ -103,7 +103,7 @@ class Chart extends HTMLElement {
         { ...axis, grid: { show: false }, size: 42, ...this.marks() },
         { ...axis, size: (plot, values) => 16 + 7 * Math.max(4, ...(values ?? []).map(({ length }) => length)), values: (plot, marks) => names(marks).map((name) => name && name + suffix) },
       ],
-      series: [{ label: "", value: (plot, at) => this.nameOf(at) }, ...series.map((one) => this.line(one, kind, suffix))],
+      series: [{ label: this.places && this.places.scale !== "time" ? "At" : "Time", value: (plot, at) => this.nameOf(at) }, ...series.map((one) => this.line(one, kind, suffix))],
     };
   }
 

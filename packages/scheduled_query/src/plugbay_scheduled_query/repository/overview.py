@@ -169,6 +169,14 @@ class Overview:
             for query_id, names, text, count, whole, at in self._all(select)
         }
 
+    def beginnings(self, query_ids: Collection[int], characters: int) -> dict[int, str]:
+        """The beginnings of the last good results, cut wherever they are too long; by query."""
+        text = sa.func.substr(results.c.text, 1, characters)
+        joined = states.join(results, results.c.id == states.c.last_result_id)
+        select = sa.select(states.c.query_id, text).select_from(joined)
+        rows = self._all(select.where(states.c.query_id.in_(query_ids))) if query_ids else []
+        return {row[0]: row[1] for row in rows}
+
     def slowest(self, limit: int) -> list[Standout]:
         """Those whose last execution took longest, in milliseconds."""
         return self._standouts(states.c.last_duration_ms, limit)

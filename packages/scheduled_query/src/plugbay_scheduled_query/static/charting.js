@@ -1,6 +1,5 @@
 // How a table is drawn, chosen from the columns of the result at hand. The form's field is the JSON text `chart`.
-const form = document.querySelector("form.sq-editor");
-const field = form.elements.chart;
+const field = document.querySelector("form.sq-editor [name=chart]");
 const box = document.getElementById("chart");
 const [kind, x, y] = ["kind", "x", "y"].map((name) => box.querySelector(`[data-part-of=${name}]`));
 const problem = box.querySelector("[role=status]");

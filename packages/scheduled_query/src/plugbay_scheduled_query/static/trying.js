@@ -36,7 +36,8 @@ document.addEventListener("htmx:afterSwap", ({ detail: { target } }) => {
 });
 
 button.form.addEventListener("input", ({ target }) => {
-  if (RESULT_OF.includes(target.name)) document.getElementById("tried").classList.add("is-stale");
+  const tried = document.getElementById("tried");
+  if (RESULT_OF.includes(target.name) && tried.dataset.columns) tried.classList.add("is-stale");
 });
 // a link to a field leads into it
 document.addEventListener("click", (event) => {

@@ -29,7 +29,7 @@ from plugbay_scheduled_query.metrics.gauges import gauge_text
 from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
 from plugbay_scheduled_query.repository.definitions import VersionConflict
 from plugbay_scheduled_query.web.api.queries import trials
-from plugbay_scheduled_query.web.pages.charts import in_every_form
+from plugbay_scheduled_query.web.pages.charts import DRAWN_CHARACTERS, in_every_form
 from plugbay_scheduled_query.web.pages.site import (
     CONFLICT,
     EDITOR,
@@ -54,7 +54,6 @@ SCHEDULES = (
     ("0 4 1 * *", "on the first of each month at 04:00"),
 )
 NEXT_RUNS = 5
-DRAWN_CHARACTERS = 256_000  # of a result that comes along with Try it, to be drawn
 EXAMPLE_VALUE = 42.0  # of a metric whose query has not been tried
 NOT_TYPED = ("csrf_token", "query_id", "version")  # fields that the form itself brings
 

@@ -16,7 +16,7 @@ from plugbay_scheduled_query.core.paging import BadParameter, Period, period
 from plugbay_scheduled_query.core.results import iter_rows
 from plugbay_scheduled_query.metrics.gauges import gauge_text
 from plugbay_scheduled_query.repository.history import ALL, HistoryFilter
-from plugbay_scheduled_query.web.pages.charts import WEEKS, calendar, duration_chart, shown, value_chart
+from plugbay_scheduled_query.web.pages.charts import WEEKS, calendar, duration_chart, ready, value_chart
 from plugbay_scheduled_query.web.pages.editor import upcoming
 from plugbay_scheduled_query.web.pages.listing import page_number
 from plugbay_scheduled_query.web.pages.site import (
@@ -121,7 +121,7 @@ def live_context(site: Site, query: Query) -> dict[str, Any]:
     """What changes with each execution."""
     parts, metric = site.parts, query.monitor_metric_config
     points = parts.histories.points(query.id, POINTS)
-    latest = parts.overview.latest([query.id]).get(query.id)
+    latest, made = ready(parts.overview, [query]).get(query.id, (None, None))
     today = parts.clock.now().date()
     days = parts.histories.days(query.id, today - timedelta(weeks=WEEKS), today)
     return {
@@ -129,7 +129,7 @@ def live_context(site: Site, query: Query) -> dict[str, Any]:
         "under_way": parts.overview.under_way([query.id] if query.running else []),
         "timeout": query.timeout or parts.settings().query_timeout,
         "latest": latest,
-        "shown": shown(query, latest),
+        "shown": made,
         "values": value_chart(points),
         "durations": duration_chart(points),
         "calendar": calendar(days, today),
