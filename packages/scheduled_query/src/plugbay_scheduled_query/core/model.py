@@ -151,6 +151,7 @@ class Execution:
     error_message: str | None = None
     result: str | None = None
     result_key: tuple[str, ...] = ()
+    row_count: int | None = None  # none where the result was not read
     monitor_metrics_snapshot: Mapping[str, object] | None = None
     due_at: datetime | None = None
     missed: int = 0

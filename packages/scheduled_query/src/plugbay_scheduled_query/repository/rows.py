@@ -136,6 +136,7 @@ def execution_of(row: Row) -> Execution:
         error_message=row.error_message,
         result=found.get("result"),
         result_key=tuple(json.loads(found.get("result_key") or "[]")),
+        row_count=found.get("row_count"),
         monitor_metrics_snapshot=json.loads(row.snapshot) if row.snapshot else None,
         due_at=row.due_at,
         missed=row.missed,

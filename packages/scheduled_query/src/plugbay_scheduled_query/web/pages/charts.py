@@ -7,7 +7,7 @@ from typing import Any
 
 from plugbay_scheduled_query.core.chart import Drawing, draw, missing_columns
 from plugbay_scheduled_query.core.model import ChartConfig, Query, RenderType, Status
-from plugbay_scheduled_query.core.rendering import Rendered, render
+from plugbay_scheduled_query.core.rendering import Brief, Rendered, brief, render
 from plugbay_scheduled_query.core.results import rows_so_far
 from plugbay_scheduled_query.repository.history import Days, Point
 from plugbay_scheduled_query.repository.overview import Latest, Overview
@@ -66,6 +66,11 @@ def ready(overview: Overview, queries: Sequence[Query]) -> dict[int, tuple[Lates
     beginnings = overview.beginnings(long, DRAWN_CHARACTERS)
     made = ((query.id, shown(query, latest.get(query.id), beginnings.get(query.id))) for query in queries)
     return {query_id: (latest[query_id], one) for query_id, one in made if one}
+
+
+def brief_of(query: Query, latest: Latest | None) -> Brief | None:
+    """The latest result of a query in a few words."""
+    return brief(latest.columns, latest.text, latest.row_count, query.render_type) if latest else None
 
 
 def previous_value(recent: Sequence[float | None]) -> float | None:

@@ -34,6 +34,7 @@ HISTORY_LIMIT = 20  # executions on a page
 ROWS = 200  # of a result on a page
 STATUSES = (ALL, *(status.value for status in Status))
 NO_EXECUTION = "There is no such execution. It may have been removed from the history."
+NO_RESULT = "This query has no result yet."
 DAY = len("2026-11-15")
 
 router = APIRouter(prefix=PREFIX, include_in_schema=False)
@@ -57,11 +58,24 @@ def live(site: CurrentSite, query_id: str) -> Response:
     return site.page("query_live", {**context, "is_refresh": True})
 
 
+@router.get("/query/{query_id}/result")
+def result(site: CurrentSite, query_id: str) -> Response:
+    """The latest result, a page of its rows at a time."""
+    query = site.query(query_id)
+    whole = site.parts.definitions.get(query.id, with_result=True)
+    latest = site.parts.overview.latest([query.id]).get(query.id)
+    if whole is None or whole.last_result is None or latest is None:
+        raise HTTPException(404, NO_RESULT)
+    context = _rows(whole.last_result, page_number(site.asked))
+    context |= {"query": whole, "latest": latest, "crumbs": crumbs(query), "topic": "query"}
+    return site.page("result", context)
+
+
 @router.get("/execution/{execution_id}", name="show")
 def show_execution(site: CurrentSite, execution_id: str) -> Response:
     """One execution, with a page of its rows."""
     execution, query = _found(site, execution_id)
-    context = _rows(execution, page_number(site.asked))
+    context = _rows(execution.result, page_number(site.asked))
     context |= {"execution": execution, "query": query, "crumbs": crumbs(query), "topic": "history"}
     return site.page("execution", context)
 
@@ -195,13 +209,13 @@ def _found(site: Site, execution_id: str) -> tuple[Execution, Query]:
     return execution, site.query(str(execution.scheduled_query_id))
 
 
-def _rows(execution: Execution, page: int) -> dict[str, Any]:
-    if execution.result is None:
+def _rows(text: str | None, page: int) -> dict[str, Any]:
+    if text is None:
         return {"rows": [], "row_count": 0, "page": 1, "pages": 0, "limit": ROWS}
-    count = sum(1 for _ in iter_rows(execution.result))
+    count = sum(1 for _ in iter_rows(text))
     pages = -(-count // ROWS)
     page = max(1, min(page, pages))
-    rows = list(islice(iter_rows(execution.result), (page - 1) * ROWS, page * ROWS))
+    rows = list(islice(iter_rows(text), (page - 1) * ROWS, page * ROWS))
     return {"rows": rows, "row_count": count, "page": page, "pages": pages, "limit": ROWS}
 
 
