@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import islice
 from typing import Any
 
@@ -14,6 +14,7 @@ from plugbay_scheduled_query.core.diff import compare
 from plugbay_scheduled_query.core.model import Execution, Query, Status
 from plugbay_scheduled_query.core.paging import BadParameter, Period, period
 from plugbay_scheduled_query.core.results import iter_rows
+from plugbay_scheduled_query.core.schedule import UnknownTimezone, zone
 from plugbay_scheduled_query.metrics.gauges import gauge_text
 from plugbay_scheduled_query.repository.history import ALL, HistoryFilter
 from plugbay_scheduled_query.web.pages.charts import WEEKS, calendar, duration_chart, ready, value_chart
@@ -124,7 +125,7 @@ def history_view(given: Mapping[str, str]) -> HistoryView:
     date_from, date_to = given.get("date_from", "").strip(), given.get("date_to", "").strip()
     error, found = "", Period()
     try:
-        found = period(date_from, date_to)
+        found = period(date_from, date_to, _place(given.get("zone", "")))
     except BadParameter as problem:
         error = str(problem)
     wanted, days = HistoryFilter.of(status, found), (_day(date_from), _day(date_to))
@@ -192,6 +193,14 @@ def sides(executions: Sequence[Execution]) -> tuple[int | None, int | None]:
 def crumbs(query: Query) -> tuple[tuple[str, str], ...]:
     """The way from the list to a page below a query."""
     return (HOME, (query.name, f"{PREFIX}/query/{query.id}"))
+
+
+def _place(name: str) -> tzinfo:
+    """The zone that a browser shows its times in, and so means its days in; else UTC."""
+    try:
+        return zone(name or "UTC")
+    except UnknownTimezone:
+        return UTC
 
 
 def _day(text: str) -> str:
