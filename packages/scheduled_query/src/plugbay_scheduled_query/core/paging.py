@@ -14,6 +14,7 @@ ESCAPE = "\\"  # the escape character of the patterns: `LIKE ? ESCAPE '\'`
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SECOND = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}")
+LAST_MOMENT = datetime.fromisoformat("9999-12-31 23:59:59.999999")
 _SPECIAL = str.maketrans({"%": r"\%", "_": r"\_", "\\": r"\\"})
 
 
@@ -147,7 +148,7 @@ def _end(name: str, text: str) -> datetime:
     try:
         return _start(name, text) + inclusive
     except OverflowError:  # the last day there is
-        return datetime.max
+        return LAST_MOMENT
 
 
 def _in_utc(moment: datetime, place: tzinfo) -> datetime:
