@@ -62,6 +62,10 @@ def test_a_database_tells_where_its_error_is(sql: str, message: str, expected: P
         ("SELECT ?", "sqlite", Place(1, 8)),
         ("SELECT 1 FROM t WHERE a = 'x", "sqlite", Place(1, 27)),
         ("SELECT '\u202e'", "sqlite", Place(1, 9)),
+        ("SELECT region -- region\nFORM orders", "sqlite", Place(2, 6)),
+        ("SELECT \"a b\", 'text' 'more',\n  (1 + \nFROM t", "postgresql", Place(3, 1)),
+        ("SELECT a FROM t GROUP a", "mysql", Place(1, 23)),
+        ("SELECT a FROM t WHERE", "duckdb", Place(1, 17)),
         ("", "sqlite", None),
     ],
 )

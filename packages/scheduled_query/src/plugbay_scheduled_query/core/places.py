@@ -42,6 +42,8 @@ class Place:
 def rejected_at(sql: str, rejection: Rejection) -> Place | None:
     """Where the words stand that broke the guard's rule, if they can be found."""
     found = rejection.found
+    if rejection.at is not None:
+        return _place(sql, rejection.at)
     if not found:
         return None
     if rejection.rule == "keyword":
