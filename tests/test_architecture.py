@@ -128,7 +128,7 @@ LAYERS: dict[str, tuple[str, list[set[str]]]] = {
     ),
     "plugbay_ui_tools": (
         "## The UI tools",
-        [{"cron_words", "gallery"}, {"filters"}, {"cells", "figures"}, {"macros"}, {"plugin"}],
+        [{"cron_words", "gallery"}, {"filters"}, {"cells", "figures", "sql_colours"}, {"macros"}, {"plugin"}],
     ),
     "plugbay_task_worker": (
         "## The task worker",

@@ -115,7 +115,7 @@ def test_an_admin_adds_a_user_who_then_changes_the_password(visitor: Callable[..
     admin.get_by_role("button", name="Add user").click()
     expect(admin.get_by_text("The user eve is added as viewer.")).to_be_visible()
     eve = visitor("/account", "eve")
-    eve.get_by_label("Present password").fill(PASSWORD)
+    eve.get_by_label("Current password").fill(PASSWORD)
     eve.get_by_label("New password", exact=True).fill("another horse")
     eve.get_by_label("New password again").fill("another horse")
     eve.get_by_role("button", name="Change password").click()

@@ -27,7 +27,7 @@ def test_the_dashboard_goes_back_through_filters_and_pages(visit: Callable[..., 
     history.get_by_role("link", name="2", exact=True).click()
     expect(history).to_contain_text("26–28 of 28 executions")
     history.get_by_label("Status").select_option("failed")
-    expect(history).to_contain_text("No execution matches")
+    expect(history).to_contain_text("No matches")
     page.go_back()
     expect(history).to_contain_text("26–28 of 28 executions")
     page.go_back()

@@ -115,7 +115,7 @@ def test_the_switch_works_in_place(visit: Callable[..., Page], world: World):
 def test_deleting_asks_first(visit: Callable[..., Page], world: World):
     query = world.create("To be deleted")
     page = visit("/scheduled_query/?search=To+be+deleted")
-    for answer in ("Keep it", "Delete"):
+    for answer in ("Cancel", "Delete"):
         row(page, query).get_by_role("button", name="More about").click()
         page.get_by_role("link", name="Delete…").click()
         dialog = page.get_by_role("dialog", name="Delete “To be deleted”?")
@@ -132,7 +132,7 @@ def test_filters_follow_typing_and_the_back_button(visit: Callable[..., Page]):
     expect(page.locator("#queries tbody tr")).to_have_count(1)
     expect(page).to_have_url(re.compile(r"\?search=visitors$"))
     page.get_by_label("Status").select_option("disabled")
-    expect(page.get_by_text("No query matches")).to_be_visible()
+    expect(page.get_by_text("No matches")).to_be_visible()
     page.go_back()
     expect(page).to_have_url(re.compile(r"\?search=visitors$"))
     expect(page.locator("#queries tbody tr")).to_have_count(1)
@@ -357,7 +357,7 @@ def test_a_source_is_added_tested_and_deleted(visit: Callable[..., Page], world:
     with closing(sqlite3.connect(tmp_path / "more.db")) as connection, connection:
         connection.execute("CREATE TABLE things (id INTEGER)")
     page = visit("/scheduled_query/sources", "admin")
-    page.get_by_role("link", name="Add a data source").click()
+    page.get_by_role("link", name="Connect a database").click()
     page.get_by_label("Name").fill("more")
     page.get_by_label("URL").fill("nonsense")
     page.get_by_role("button", name="Test and add").click()

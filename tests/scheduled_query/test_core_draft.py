@@ -1,5 +1,6 @@
 """Definitions before they are stored: every field, every refusal, and what an edit leaves alone."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,7 +20,7 @@ from plugbay_scheduled_query.core.draft import (
     starts_afresh,
 )
 from plugbay_scheduled_query.core.metric import clash
-from plugbay_scheduled_query.core.model import MetricConfig, Query, RenderType
+from plugbay_scheduled_query.core.model import ChartConfig, MetricConfig, Query, RenderType
 
 RULES = DraftRules(data_sources={"sales"})
 MINIMAL = {"name": "Orders", "query": "SELECT 1", "cron_schedule": "*/5 * * * *"}
@@ -60,6 +61,7 @@ def test_every_field_is_taken() -> None:
         "enabled": False,
         "render_type": "metric",
         "monitor_metric_config": {"metric_name": "orders", "labels": {"region": "eu"}},
+        "chart": {"kind": "bar", "x": "region", "y": ["n"]},
         "data_source": "sales",
         "timezone": "Europe/Berlin",
         "timeout": 60,
@@ -183,9 +185,62 @@ def test_the_guard_is_not_asked_when_there_is_nothing_to_ask_about() -> None:
     def objection(sql: str, data_source: str) -> str | None:
         raise AssertionError
 
+    assert set(errors(replace(RULES, objection=objection), query="")) == {"query"}
+
+
+def test_what_is_wrong_in_any_database_is_told_with_a_source_that_is_not_there() -> None:
+    asked: list[str] = []
+
+    def objection(sql: str, data_source: str) -> str | None:
+        asked.append(data_source)
+        return "a forbidden word"
+
     rules = replace(RULES, objection=objection)
-    assert set(errors(rules, query="")) == {"query"}
-    assert set(errors(rules, data_source="nowhere")) == {"data_source"}
+    assert set(errors(rules, data_source="nowhere", name="")) == {"data_source", "name", "query"}
+    assert asked == [""]
+
+
+def test_an_edit_tells_every_error_in_one_round() -> None:
+    rules = replace(RULES, objection=lambda sql, data_source: "a forbidden word")
+    refused = check_edit(DRAFT, {"name": "", "cron_schedule": "never", "query": "SELECT 2"}, rules)
+    assert isinstance(refused, Refused)
+    assert set(refused.errors) == {"name", "cron_schedule", "query"}
+
+
+# --- chart -----------------------------------------------------------------------------------------------
+
+
+def test_a_chart_may_come_as_the_text_of_a_form() -> None:
+    chart = ChartConfig("line", "day", ("orders", "returns"))
+    assert accepted(chart=chart.as_json()).chart == chart
+    assert accepted(chart=json.dumps(chart.as_json())).chart == chart
+    assert accepted(chart="").chart is None
+    assert check_edit(replace(DRAFT, chart=chart), {"chart": None}, RULES) == DRAFT
+
+
+@pytest.mark.parametrize(
+    ("chart", "words"),
+    [
+        ({"kind": "pie", "x": "a", "y": ["b"]}, "bar, line"),
+        ({"kind": "bar", "x": "a", "y": []}, "1 to 8"),
+        ({"kind": "bar", "x": "a", "y": "b"}, "1 to 8"),
+        ({"kind": "bar", "x": "a", "y": ["b"] * 9}, "1 to 8"),
+        ({"kind": "bar", "x": "a", "y": ["b", "b"]}, "once"),
+        ({"kind": "bar", "x": "a", "y": ["a"]}, "once"),
+        ({"kind": "bar", "x": "", "y": ["a"]}, "name columns"),
+        ({"kind": "bar", "x": 1, "y": ["a"]}, "name columns"),
+        ({"kind": "bar", "x": "a", "y": ["b\0"]}, "name columns"),
+        ({"kind": "bar", "x": "a" * 201, "y": ["b"]}, "name columns"),
+        ({"kind": "bar", "x": "a", "y": ["b"], "z": 1}, "no field"),
+        (["bar"], "an object"),
+        ("{", "not valid JSON"),
+        (1, "an object"),
+    ],
+)
+def test_a_bad_chart_is_refused_at_its_field(chart: object, words: str) -> None:
+    found = errors(chart=chart)
+    assert set(found) == {"chart"}
+    assert words in found["chart"]
 
 
 # --- cron, render type, enabled --------------------------------------------------------------------------

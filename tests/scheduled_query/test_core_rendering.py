@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 from plugbay_scheduled_query.core.model import RenderType
-from plugbay_scheduled_query.core.rendering import change_since, detect, render
+from plugbay_scheduled_query.core.rendering import Brief, brief, change_since, detect, render
 
 AUTO, TABLE, COUNTER, METRIC, RAW = RenderType
 
@@ -125,3 +125,24 @@ def test_a_counter_carries_its_change() -> None:
     assert counter is not None
     assert counter.change is not None
     assert counter.change.text == "+10.0 %"
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "count", "expected"),
+    [
+        (["n"], [[1712]], 1, Brief("1,712", "n", is_number=True)),
+        (["n"], [["x" * 100]], 1, Brief("x" * 80 + "…", "n")),
+        (["n"], [], 0, Brief("no rows")),
+        (["a", "b"], [[True, None]], 1, Brief("a: true, b: NULL")),
+        (["a", "b"], [["eu", 1204], ["us", 1]], 1200, Brief("1,200 rows", "eu, 1,204 …")),
+        (["a"], [[{"k": [1, "ü"]}]], 1, Brief('{"k": [1, "ü"]}', "a")),
+        (["a"], [["1e999"]], 1, Brief("1e999", "a")),
+    ],
+)
+def test_a_result_in_a_few_words(columns: list[str], rows: list[list], count: int, expected: Brief) -> None:
+    assert brief(columns, json.dumps(rows), count) == expected
+
+
+def test_a_counter_is_told_by_its_first_number() -> None:
+    text = json.dumps([["eu", 1204], ["us", 987]])
+    assert brief(["region", "n"], text, 2, RenderType.COUNTER) == Brief("1,204", "n", is_number=True)

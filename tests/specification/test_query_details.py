@@ -18,7 +18,8 @@ FIELDS = [
     ("monitor_metric_config", dict),
 ]
 ADDED = {  # beyond the specified ones, and documented in docs/api.md
-    *("render_type", "data_source", "timezone", "timeout", "description", "tags", "next_run_at", "running"),
+    *("render_type", "data_source", "timezone", "timeout", "description", "tags", "chart", "next_run_at"),
+    "running",
     *("last_status", "last_error", "last_duration_ms", "last_result_key", "last_result"),
     *("version", "created_by", "updated_by", "updated_at", "metrics", "metric_problem"),
 }

@@ -148,3 +148,10 @@ def test_whatever_a_driver_returns_can_be_shown(rows: list[list[Any]]):
 @given(st.integers())
 def test_an_integer_is_spelled_without_loss(number: int):
     assert int(spell(number)) == number
+
+
+def test_what_is_made_of_others_is_shown_as_json():
+    value = {"tags": ["a", None, True], "price": Decimal("1.10"), "at": {"größe": 12}}
+    expected = '{"tags": ["a", null, true], "price": 1.10, "at": {"größe": 12}}'
+    assert make_cell(value) == Cell("text", expected)
+    assert make_cell([1, "x"]) == Cell("text", '[1, "x"]')

@@ -32,7 +32,10 @@ CALLS = {
     "filter_select": "ui.filter_select(h, h, [h, (h, h)], h)",
     "filter_dates": "ui.filter_dates(h, h, names=(h, h), label=h, ranges=((h, h),))",
     "sql_editor": "ui.sql_editor(h, h, label=h, dialect=h, quotes=h, schema={h: [h]}, schema_url=h,"
-    " follow=h, run=h, placeholder=h, error=h, hint=h)",
+    " follow=h, run=h, placeholder=h, error=h, mark=h, hint=h)",
+    "sql": "ui.sql('-- ' ~ h ~ '\n' ~ h, label=h)",
+    "split_bar": "ui.split_bar(h, h, h)",
+    "plot": "ui.plot(h, [h, 1], [{'label': h, 'values': [1, none]}], label=h, size=h, id=h, part=h)",
 }
 BLOCKS = {"filters": "{% call ui.filters(true, path=h, target=h) %}{{ h }}{% endcall %}"}
 

@@ -67,7 +67,7 @@ class TestPassword:
     def test_the_present_one_must_be_right(self, host: Plugbay, ada: Visitor) -> None:
         response = ada.submit("/account/password", current="wrong", password=NEW, again=NEW)
         assert response.status_code == 422
-        assert "This is not your present password." in response.text
+        assert "This is not your current password." in response.text
         assert login_works(host, PASSWORD)
 
     def test_guessing_the_present_one_is_slowed_down_like_a_login(self, ada: Visitor) -> None:
@@ -81,7 +81,7 @@ class TestPassword:
             ({"password": "x" * 1025, "again": "x" * 1025}, "8 to 1024 characters"),
             ({"again": "something else"}, "The two are not the same."),
             ({"current": ""}, "Your own password is needed for this."),
-            ({"current": "wrong"}, "This is not your present password."),
+            ({"current": "wrong"}, "This is not your current password."),
         ],
     )
     def test_what_is_wrong_is_said_at_its_field(

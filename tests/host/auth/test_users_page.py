@@ -266,7 +266,7 @@ class TestGivingAccess:
         before = account(host, "ann"), account(host, "ada")
         answer = ann.submit(f"/admin/users{path}", "/admin/users", **fields, **given)
         assert answer.status_code == 422
-        assert ("not your present password" if given.get("current_password") else "is needed") in answer.text
+        assert ("not your current password" if given.get("current_password") else "is needed") in answer.text
         assert (account(host, "ann"), account(host, "ada")) == before
         assert account(host, "eve") is None
 

@@ -47,6 +47,7 @@ QUERY_FIELDS = [
     "enabled",
     "render_type",
     "monitor_metric_config",
+    "chart",
     "data_source",
     "timezone",
     "timeout",

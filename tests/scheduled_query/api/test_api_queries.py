@@ -19,6 +19,7 @@ ADDED = {
     "timeout",
     "description",
     "tags",
+    "chart",
     "version",
     "created_by",
     "updated_by",
@@ -81,6 +82,7 @@ def test_create_takes_every_optional_field(service):
         "timeout": 5,
         "description": "All of them.",
         "tags": ["one", "two"],
+        "chart": {"kind": "line", "x": "day", "y": ["orders", "returns"]},
     }
     made = service.editor.post("/api/scheduled-queries", json=given).json()
     assert {name: made[name] for name in given} == given
@@ -104,6 +106,9 @@ def test_create_takes_every_optional_field(service):
         ("cron_schedule", "sometimes"),
         ("enabled", "yes"),
         ("render_type", "pie"),
+        ("chart", {"kind": "pie", "x": "a", "y": ["b"]}),
+        ("chart", {"kind": "bar", "x": "a"}),
+        ("chart", ["bar"]),
         ("monitor_metric_config", {"metric_name": "plugbay_x", "labels": {}}),
         ("monitor_metric_config", {"metric_name": "x", "labels": {"le": "1"}}),
         ("data_source", "nowhere"),
@@ -410,3 +415,14 @@ def test_saving_and_deleting_are_told_to_who_listens(service):
     assert told[1].data["changed"] == ("name", "query")
     assert (told[2].data["rule"], told[2].data["at"]) == ("keyword", "save")
     assert told[3].data == {"query_id": made["id"], "name": "Told", "by": "editor"}
+
+
+def test_a_chart_is_kept_edited_and_taken_away(service):
+    bars = {"kind": "bar", "x": "region", "y": ["total"]}
+    made = service.create(chart=bars)
+    assert get(service, made["id"])["chart"] == bars
+    assert patch(service, made["id"], name="Renamed").json()["chart"] == bars
+    lines = bars | {"kind": "line"}
+    assert patch(service, made["id"], chart=lines).json()["chart"] == lines
+    assert patch(service, made["id"], chart=None).json()["chart"] is None
+    assert patch(service, made["id"], chart=None).json()["version"] == 4

@@ -1,6 +1,7 @@
 import pytest
-from plugbay_scheduled_query.core.guard import DEFAULT_KEYWORDS
+from plugbay_scheduled_query.core.guard import DEFAULT_KEYWORDS, Allowed, Rejection
 from plugbay_scheduled_query.core.guard.judging import reject_keywords
+from plugbay_scheduled_query.dialects import check
 
 
 def found(sql: str, *keywords: str) -> str | None:
@@ -72,3 +73,12 @@ def test_the_reason_names_word_and_line() -> None:
     assert rejection is not None
     assert rejection.rule == "keyword"
     assert rejection.reason.startswith("The word “Drop” in line 2 is forbidden here")
+
+
+def test_the_reason_says_what_to_write_instead_of_a_text_that_is_refused() -> None:
+    refused = check("SELECT 1 FROM log WHERE action = 'delete'", "sqlite")
+    assert isinstance(refused, Rejection)
+    assert "the whole text is scanned" in refused.reason
+    assert "'del' || 'ete'" in refused.reason
+    assert check("SELECT 1 FROM log WHERE action = 'del' || 'ete'", "sqlite") == Allowed()
+    assert check("SELECT 1 FROM log WHERE action = concat('del', 'ete')", "mysql") == Allowed()

@@ -217,8 +217,11 @@ def test_the_tables_of_a_source_help_the_editor(service: Service):
     source = service.viewer.get("/api/data-sources").json()
     source_id = (source["data"] if isinstance(source, dict) else source)[0]["id"]
     answer = service.editor.get(f"/scheduled_query/schema/{source_id}")
-    assert answer.json() == {"tables": {"orders": ["region", "total", "deleted_at"]}}
-    assert service.editor.get("/scheduled_query/schema/999999").status_code in (404, 409)
+    columns = {"region": "TEXT", "total": "REAL", "deleted_at": "TEXT"}
+    assert answer.json()["tables"] == {"orders": columns}
+    assert {"count", "strftime"} <= set(answer.json()["functions"])
+    assert not {"load_extension", "readfile"} & set(answer.json()["functions"])
+    assert service.editor.get("/scheduled_query/schema/999999").status_code == 404
     assert service.viewer.get(f"/scheduled_query/schema/{source_id}").status_code == 403
 
 

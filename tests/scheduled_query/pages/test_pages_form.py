@@ -2,7 +2,7 @@
 
 import pytest
 from plugbay_scheduled_query.core.draft import Draft, DraftRules, check_edit, check_new
-from plugbay_scheduled_query.core.model import MetricConfig, RenderType
+from plugbay_scheduled_query.core.model import ChartConfig, MetricConfig, RenderType
 from plugbay_scheduled_query.web.pages.editor import as_form, from_form
 
 RULES = DraftRules(data_sources={"sales"})
@@ -20,6 +20,7 @@ FULL = Draft(
     enabled=True,
     render_type=RenderType.METRIC,
     metrics=(MetricConfig("orders", {"region": "eu", "query": "a=b, c"}),),
+    chart=ChartConfig("bar", "region", ("n",)),
     data_source="sales",
     timezone="Europe/Berlin",
     timeout=60,
@@ -128,6 +129,7 @@ def test_a_form_shows_every_field_as_text() -> None:
         "cron_schedule": "@daily",
         "enabled": "on",
         "render_type": "metric",
+        "chart": '{"kind": "bar", "x": "region", "y": ["n"]}',
         "data_source": "sales",
         "timezone": "Europe/Berlin",
         "timeout": "60",

@@ -119,7 +119,7 @@ def test_line_ends_of_a_browser_are_no_difference():
 
 def test_tables_of_two_schemas_are_told_apart():
     tables = [Table("a", "t", [("x", "INT")]), Table("b", "t", []), Table("b", "u", [])]
-    assert completion(tables) == {"a.t": ["x"], "b.t": [], "u": []}
+    assert completion(tables) == {"a.t": {"x": "INT"}, "b.t": {}, "u": {}}
 
 
 def test_a_list_is_filtered_only_when_somebody_asked():

@@ -1,8 +1,9 @@
 """Pages that show: one query, an execution, a difference, the dashboard and the widgets."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from plugbay_scheduled_query.repository import overview
@@ -135,6 +136,93 @@ def test_a_query_that_never_ran_says_what_will_come(service: Service):
     page = read(service.viewer.get(QUERY.format(service.create()["id"])).text)
     assert "No result yet" in page.text
     assert "It has not run yet" in page.text
+
+
+def test_a_query_that_only_failed_is_not_said_to_have_no_result_yet(service: Service):
+    made = service.create("SELECT *\nFROM nowhere")
+    service.run(made["id"])
+    page = read(service.viewer.get(QUERY.format(made["id"])).text)
+    assert "No result yet" not in page.text
+    assert "No result: it failed" in page.text
+
+
+NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)"
+MANY = f"{NUMBERS} SELECT i, 2 * i AS j FROM n"
+
+
+def test_a_long_result_leads_to_all_its_rows(service: Service):
+    made = service.create(MANY)
+    address = QUERY.format(made["id"])
+    assert service.viewer.get(f"{address}/result").status_code == 404
+    service.run(made["id"])
+    page = read(service.viewer.get(address).text)
+    assert "250 rows, the first 50 shown: sorting sorts these" in page.text
+    link = next(one for one in page.all("a") if one.text == "All rows")
+    assert link.attributes["href"] == f"{address}/result"
+    last = read(service.viewer.get(f"{address}/result", params={"page": "2"}).text)
+    assert "201–250 of 250 rows" in last.text
+    assert "Sorting sorts the rows of this page." in last.text
+
+
+def test_a_result_that_was_cut_says_so_everywhere(service: Service):
+    made = service.create(MANY)
+    with service.settings(max_rows=100):
+        service.run(made["id"])
+    execution = executions(service, made["id"])[0]["id"]
+    paths = [QUERY.format(made["id"]), f"{QUERY.format(made['id'])}/result", EXECUTION.format(execution)]
+    for path in (*paths, f"/scheduled_query/results-widgets?search={made['name']}"):
+        assert "cut at the limit" in read(service.viewer.get(path).text).text, path
+    history = read(service.viewer.get(QUERY.format(made["id"])).text).first("section", id="history")
+    assert "100 rows" in history.text
+    assert "cut at the limit" in history.text
+
+
+def test_history_shows_values_and_rows(service: Service):
+    made = service.create("SELECT 1712 AS orders")
+    service.run(made["id"])
+    for path in (QUERY.format(made["id"]), f"{DASHBOARD}?query={made['name']}"):
+        history = read(service.viewer.get(path).text).first("section", id="history").text
+        assert "1,712 orders" in history
+        assert "[[" not in history
+
+
+def test_a_chart_is_drawn_on_the_page_and_on_its_card(service: Service):
+    chart = {"kind": "line", "x": "i", "y": ["j"]}
+    made = service.create(MANY, chart=chart)
+    service.run(made["id"])
+    for path in (QUERY.format(made["id"]), f"/scheduled_query/results-widgets?search={made['name']}"):
+        drawn = read(service.viewer.get(path).text).all("ui-chart")
+        data = json.loads(
+            next(one.attributes["data-chart"] for one in drawn if '"x"' in one.attributes["data-chart"])
+        )
+        assert data["kind"] == "line"
+        assert data["x"] == list(range(1, 251))  # more than the 50 rows that the table shows
+        assert data["series"] == [{"label": "j", "values": [2.0 * n for n in range(1, 251)]}]
+
+
+def test_a_chart_whose_columns_are_gone_says_so_and_shows_the_table(service: Service):
+    made = service.create("SELECT 1 AS a, 2 AS b", chart={"kind": "bar", "x": "a", "y": ["c"]})
+    service.run(made["id"])
+    page = read(service.viewer.get(QUERY.format(made["id"])).text)
+    assert "The chart needs columns that the result does not have: c." in page.text
+    assert page.first("section", id="latest").all("table")
+
+
+def test_the_days_of_a_filter_are_those_of_the_reader(service: Service):
+    made = service.create()
+    service.record(made["id"])
+    now = service.clock.now()
+
+    def rows(day: str, zone: str) -> int:
+        asked = {"date_from": day, "date_to": day, "zone": zone}
+        page = read(service.viewer.get(QUERY.format(made["id"]), params=asked).text)
+        return len(page.first("section", id="history").all("tr"))
+
+    for zone in ("Pacific/Kiritimati", "Pacific/Niue", "UTC", "Nowhere/At_all"):
+        place = ZoneInfo(zone) if "Nowhere" not in zone else UTC
+        there = now.astimezone(place)
+        assert rows(f"{there:%Y-%m-%d}", zone) == 2
+        assert rows(f"{there + timedelta(days=1):%Y-%m-%d}", zone) == 0
 
 
 def test_the_live_part_of_a_query_is_sent_only_when_there_is_news(service: Service):

@@ -119,7 +119,7 @@ def test_an_empty_start_leads_on_step_by_step(make_service: Callable[..., Any]):
         service.admin.post(f"{SOURCES}/{source.id}/delete")
         for path in ("", "dashboard", "dashboard/live", "results-widgets", "widgets", "create"):
             page = service.admin.get(f"/scheduled_query/{path}").text
-            assert "First, a database to ask" in page, path
+            assert "Connect a database" in page, path
             assert "Create the first query" not in page, path
         assert "An admin can add one." in service.editor.get("/scheduled_query/").text
         assert "An editor can create one" in service.viewer.get("/scheduled_query/").text

@@ -53,6 +53,7 @@ queries = sa.Table(
     sa.Column("metric_config", sa.Text),  # JSON: the list of its metrics; null without any
     # hash of the first metric's name and labels: the wall behind the check against two of a kind
     sa.Column("series_key", sa.String(64), unique=True),
+    sa.Column("chart", sa.Text),  # JSON; null: a table is drawn as one
     sa.Column("source_id", sa.Integer, nullable=False, index=True),
     sa.Column("timeout", sa.Integer),
     sa.Column("description", sa.Text, nullable=False, server_default=""),

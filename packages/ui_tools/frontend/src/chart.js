@@ -1,10 +1,13 @@
 import uPlot from "uplot";
+import { beside, place } from "./parts/points.js";
 import { names, range } from "./parts/scale.js";
 
-// <ui-chart data-chart="{…}">: see the chart macro for the fields. What the server drew in it stands until this is ready.
+// <ui-chart data-chart="{…}">: see the macros chart and plot for the fields. What the server drew in it stands until this is ready.
 const FONT = "12px Inter Variable, sans-serif";
 const DAY = 86400;
 const MANY = 4; // series that fit into one line of a legend
+const TONES = ["primary", "orange", "green", "purple", "red", "cyan", "yellow", "teal"]; // of series that have none
+const STEPS = [1, 2, 5, 10, 20, 50, 100, 200]; // rows from one name on the axis to the next
 const AXIS_DATES = [ // the format by the distance of two marks, and where the day or year changes
   [DAY * 28, "{MMM} {YYYY}", null, null, null, null, null, null, 1],
   [DAY, "{D} {MMM}", null, null, null, null, null, null, 1],
@@ -35,14 +38,24 @@ class Chart extends HTMLElement {
     if (!this.plot) return; // not drawn yet
     const labels = () => this.data.series.map(({ label }) => label).join();
     const before = labels();
-    this.data = JSON.parse(this.dataset.chart);
-    if (labels() !== before) return this.draw();
+    this.read();
+    if (labels() !== before || this.data.x) return this.draw();
     this.plot.setData(this.columns(), !this.isZoomed);
     if (this.isZoomed) this.plot.redraw();
   }
 
-  connectedCallback() {
+  // rows along names, numbers or moments of their own have places; a time series has its times
+  read() {
     this.data = JSON.parse(this.dataset.chart);
+    const { x, kind, series } = this.data;
+    this.places = x && place(x, kind);
+    if (!x) return;
+    series.forEach((one, i) => { one.tone ??= TONES[i % TONES.length]; one.fill ??= series.length === 1; });
+    for (const one of series) one.values = this.places.order.map((row) => one.values[row]);
+  }
+
+  connectedCallback() {
+    this.read();
     this.redraw = () => this.draw();
     this.sized = new ResizeObserver(() => {
       if (this.plot && this.clientWidth !== this.plot.width) this.fit();
@@ -75,6 +88,7 @@ class Chart extends HTMLElement {
   columns() {
     const { t, series, kind } = this.data;
     const values = series.map((one) => one.values);
+    if (this.places) return kind === "bar" ? beside(values) : [this.places.at, ...values];
     return [t, ...(kind === "bars" ? stacked(values) : values)];
   }
 
@@ -91,29 +105,51 @@ class Chart extends HTMLElement {
       cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false }, bind: { dblclick: (plot, target, handler) => (event) => { this.isZoomed = false; return handler(event); } } },
       hooks: { ready: [(plot) => { this.plot = plot; this.fit(); }], setSelect: [({ select }) => { if (select.width) this.isZoomed = true; }] },
       legend: { show: legend, markers: { width: 0, fill: (plot, i) => (i ? colourOf(variable(series[i - 1].tone), this) : "transparent") } },
-      scales: { x: { time: true, ...(kind === "bars" ? { range: halfAStepMore } : {}) }, y: { range: (plot, low, high) => range(kind, low, high) } },
+      ...(this.places ? { tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC") } : {}),
+      scales: { x: this.along(kind), y: { range: (plot, low, high) => range(kind, low, high) } },
       axes: [
-        { ...axis, grid: { show: false }, values: AXIS_DATES, space: 64, size: 42 },
+        { ...axis, grid: { show: false }, size: 42, ...this.marks() },
         { ...axis, size: (plot, values) => 16 + 7 * Math.max(4, ...(values ?? []).map(({ length }) => length)), values: (plot, marks) => names(marks).map((name) => name && name + suffix) },
       ],
-      series: [{ label: "Time", value: (plot, time) => (time == null ? "" : MOMENT(new Date(time * 1000))) }, ...series.map((one) => this.line(one, kind, suffix))],
+      series: [{ label: this.places && this.places.scale !== "time" ? "At" : "Time", value: (plot, at) => this.nameOf(at) }, ...series.map((one) => this.line(one, kind, suffix))],
     };
+  }
+
+  along(kind) {
+    if (!this.places) return { time: true, ...(kind === "bars" ? { range: halfAStepMore } : {}) };
+    const { scale, at } = this.places;
+    return { time: scale === "time", ...(kind === "bar" ? { range: [-0.5, at.length - 0.5] } : scale === "names" ? { range: [0, Math.max(1, at.length - 1)] } : {}) };
+  }
+
+  marks() {
+    const { scale, labels } = this.places ?? {};
+    if (scale === "names") return { space: 72, incrs: STEPS, values: (plot, marks) => marks.map((mark) => shortened(labels[mark] ?? "")) };
+    return scale === "number" ? { space: 64, values: (plot, marks) => names(marks) } : { space: 64, values: AXIS_DATES };
+  }
+
+  nameOf(at) {
+    if (at == null) return "";
+    if (this.places?.scale === "names") return this.places.labels[Math.round(at)] ?? "";
+    return this.places?.scale === "number" ? exact.format(at) : MOMENT(this.places ? uPlot.tzDate(new Date(at * 1000), "Etc/UTC") : new Date(at * 1000));
   }
 
   line({ label, tone, fill = true }, kind, suffix) {
     const colour = colourOf(variable(tone), this);
-    const bars = kind === "bars";
+    const bars = kind === "bars" || kind === "bar";
     return {
       label, stroke: colour, width: bars ? 0 : 2, points: { show: false },
-      paths: bars ? uPlot.paths.bars({ size: [0.6, 18], radius: 0.2 }) : uPlot.paths.spline(),
+      paths: bars ? uPlot.paths.bars(kind === "bar" ? { size: [0.9, 64], radius: 0.1 } : { size: [0.6, 18], radius: 0.2 }) : uPlot.paths.linear(),
       value: (plot, height, i, at) => { // no words while nobody points
-        const value = at == null ? "" : this.data.series[i - 1].values[at];
+        const row = at != null && kind === "bar" ? Math.floor(at / this.data.series.length) : at;
+        const value = row == null ? "" : this.data.series[i - 1].values[row];
         return value === "" ? "" : value == null ? "–" : exact.format(value) + suffix;
       },
       fill: bars ? colour : fill ? (plot) => gradient(plot, colour) : undefined,
     };
   }
 }
+
+const shortened = (name) => (name.length > 14 ? `${name.slice(0, 13)}…` : name);
 
 // bars of several series stand on each other: each is drawn as high as with those after it, which come in front
 function stacked(values) {

@@ -4,9 +4,13 @@ import { keymap, placeholder } from "@codemirror/view";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { sql } from "@codemirror/lang-sql";
 import { tags } from "@lezer/highlight";
-import { dialectOf } from "./parts/dialects.js";
+import { quoted } from "./parts/completion.js";
+import { dialectOf, kindsOfWords } from "./parts/dialects.js";
+import { markAt, marks } from "./parts/marks.js";
+import { proposals } from "./parts/proposals.js";
 
-// <ui-sql dialect quotes schema schema-url follow run> around a <textarea>, which stays the form's field and, without this, the editor.
+// <ui-sql dialect quotes schema schema-url follow run mark> around a <textarea>, which stays the form's field and, without this, the editor.
+// It sends sql:run when somebody presses Ctrl+Enter, and sql:schema when it knows the tables; insert() puts text where the cursor is.
 const COLOURS = HighlightStyle.define([
   { tag: tags.keyword, color: "var(--tblr-purple)", fontWeight: "600" },
   { tag: [tags.string, tags.special(tags.string)], color: "var(--tblr-green)" },
@@ -25,13 +29,17 @@ const LOOK = EditorView.theme({
   ".cm-tooltip": { border: "1px solid var(--tblr-border-color)", borderRadius: "var(--tblr-border-radius)", backgroundColor: "var(--tblr-bg-surface)", color: "var(--tblr-body-color)" },
   ".cm-tooltip-autocomplete > ul": { fontFamily: "var(--tblr-font-monospace)" },
   ".cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--tblr-primary)", color: "#fff" },
+  ".cm-tooltip-autocomplete .cm-completionDetail": { marginLeft: ".75em", fontStyle: "normal", opacity: ".75" },
+  ".cm-tooltip-autocomplete .cm-completionIcon": { width: "1.25em", paddingRight: ".375em" },
+  ".cm-mistaken-line": { backgroundColor: "color-mix(in srgb, var(--tblr-red) 9%, transparent)" },
+  ".cm-mistake": { textDecoration: "underline wavy var(--tblr-red)", textUnderlineOffset: "3px", backgroundColor: "color-mix(in srgb, var(--tblr-red) 16%, transparent)" },
   ".cm-placeholder": { color: "var(--tblr-secondary)" },
   ".cm-panels": { backgroundColor: "var(--tblr-bg-surface)", color: "inherit" },
   ".cm-matchingBracket": { backgroundColor: "color-mix(in srgb, var(--tblr-primary) 22%, transparent) !important" },
 });
 
 class SqlEditor extends HTMLElement {
-  static observedAttributes = ["dialect", "quotes", "schema", "schema-url"];
+  static observedAttributes = ["dialect", "quotes", "schema", "schema-url", "mark"];
 
   async connectedCallback() {
     this.area = this.querySelector("textarea");
@@ -49,6 +57,7 @@ class SqlEditor extends HTMLElement {
     for (const label of this.area.labels) label.addEventListener("click", () => this.view.focus());
     this.followSource();
     this.loadSchema();
+    markAt(this.view, this.getAttribute("mark"));
   }
 
   disconnectedCallback() {
@@ -60,6 +69,7 @@ class SqlEditor extends HTMLElement {
   attributeChangedCallback(name) {
     if (!this.view) return;
     if (name === "schema-url") return void this.loadSchema();
+    if (name === "mark") return void markAt(this.view, this.getAttribute("mark"));
     this.schema = readJson(this.getAttribute("schema"));
     this.applyLanguage();
   }
@@ -70,7 +80,7 @@ class SqlEditor extends HTMLElement {
       { key: "Shift-Alt-f", run: () => { this.format(); return true; } },
     ];
     return [
-      Prec.highest(keymap.of(keys)), basicSetup, LOOK, syntaxHighlighting(COLOURS), EditorView.lineWrapping,
+      Prec.highest(keymap.of(keys)), proposals(() => this.known()), marks, basicSetup, LOOK, syntaxHighlighting(COLOURS), EditorView.lineWrapping,
       EditorView.cspNonce.of(document.querySelector("meta[name=csp-nonce]")?.content ?? ""),
       EditorView.editorAttributes.of({ class: this.frame() }), // what is set from outside is lost with the next focus
       this.language.of(this.support()),
@@ -92,7 +102,31 @@ class SqlEditor extends HTMLElement {
   }
 
   support() {
-    return sql({ dialect: dialectOf(this.getAttribute("dialect"), this.getAttribute("quotes")), upperCaseKeywords: true, schema: this.schema });
+    this.dialect = dialectOf(this.getAttribute("dialect"), this.getAttribute("quotes"));
+    return sql({ dialect: this.dialect });
+  }
+
+  // what there is to propose
+  known() {
+    return { schema: this.schema, functions: this.functions ?? [], words: kindsOfWords(this.dialect), ...this.quoting() };
+  }
+
+  quoting() {
+    const quotes = this.dialect.spec.identifierQuotes ?? '"';
+    return { quote: quotes.includes('"') ? '"' : quotes[0], foldsCase: this.getAttribute("dialect")?.toLowerCase() === "postgresql" };
+  }
+
+  // a name, with its schema or without, as the database reads it
+  spell(name) {
+    const { quote, foldsCase } = this.quoting();
+    return (Object.hasOwn(this.schema, name) ? name.split(".") : [name]).map((part) => quoted(part, quote, foldsCase)).join(".");
+  }
+
+  insert(text) {
+    const { from, to } = this.view.state.selection.main;
+    const isApart = !/[\p{L}\p{N}_$)]$/u.test(this.view.state.sliceDoc(Math.max(0, from - 1), from));
+    this.view.dispatch({ ...this.view.state.replaceSelection(isApart ? text : ` ${text}`), scrollIntoView: true, userEvent: "input" });
+    this.view.focus();
   }
 
   applyLanguage() {
@@ -128,11 +162,16 @@ class SqlEditor extends HTMLElement {
   async loadSchema() {
     const url = this.getAttribute("schema-url");
     if (!url) return;
+    this.tell({ state: "loading" });
     const answer = await fetch(url, { headers: { Accept: "application/json" } }).catch(() => undefined);
-    if (!answer?.ok || !this.view || url !== this.getAttribute("schema-url")) return; // completion is a help, never an error
-    const body = await answer.json();
-    this.schema = body.tables ?? body;
-    this.applyLanguage();
+    const body = await answer?.json().catch(() => undefined);
+    if (!this.view || url !== this.getAttribute("schema-url")) return; // another source was chosen meanwhile
+    [this.schema, this.functions] = answer?.ok && body ? [body.tables ?? body, body.functions ?? []] : [{}, []];
+    this.tell(answer?.ok ? { state: "ready", tables: this.schema } : { state: "failed", reason: typeof body?.detail === "string" ? body.detail : "" });
+  }
+
+  tell(detail) {
+    this.dispatchEvent(new CustomEvent("sql:schema", { bubbles: true, detail }));
   }
 
   async format() {

@@ -4,6 +4,7 @@ import "./parts/tables.js";
 import "./parts/copy.js";
 import "./parts/dialogs.js";
 import "./parts/filters.js";
+import "./parts/split.js";
 import "./parts/toasts.js";
 
 const LATER = { "ui-chart": () => import("./chart.js"), "ui-sql": () => import("./editor.js") };

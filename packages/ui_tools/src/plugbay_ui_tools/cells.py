@@ -1,9 +1,11 @@
 """The cells of a table by what they hold: numbers, nothing, truth, moments, long text."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
+from decimal import Decimal
 from typing import Any
 
 from plugbay_ui_tools.filters import format_number, read_number
@@ -92,8 +94,20 @@ def make_cell(value: Any, *, grouped: bool = True) -> Cell:
 
 
 def spell(value: Any) -> str:
-    """The value as text, without grouping or loss."""
+    """The value as text, without grouping or loss; what is made of others as JSON."""
+    if isinstance(value, list | dict):
+        return _json(value)
     return str(read_number(value)) if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _json(value: Any) -> str:
+    """JSON in which a decimal keeps its digits, which Python's own would make a float of."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_json(str(key))}: {_json(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_json, value)) + "]"
+    is_plain = isinstance(value, Decimal) and value.is_finite()
+    return str(value) if is_plain else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _aligned(

@@ -9,6 +9,7 @@ from plugbay import Clock
 from plugbay_ui_tools.cells import make_cell, typed_grid
 from plugbay_ui_tools.figures import compare, draw_sparkline
 from plugbay_ui_tools.filters import Moment, iso_text, relative_words
+from plugbay_ui_tools.sql_colours import sql_pieces
 
 AROUND = 1  # neighbours of the current page; the first and last page are always there
 
@@ -50,6 +51,7 @@ class Toolbox:
     cell = staticmethod(make_cell)
     sparkline = staticmethod(draw_sparkline)
     compare = staticmethod(compare)
+    sql_pieces = staticmethod(sql_pieces)
     page_window = staticmethod(page_window)
     shown_range = staticmethod(shown_range)
     query_string = staticmethod(query_string)

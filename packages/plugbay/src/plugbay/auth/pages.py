@@ -218,7 +218,7 @@ async def _proven(
     except TooManyAttempts as error:
         raise FieldProblem(field, str(error), 429) from None
     if account is None:
-        raise FieldProblem(field, "This is not your present password.")
+        raise FieldProblem(field, "This is not your current password.")
     return account
 
 

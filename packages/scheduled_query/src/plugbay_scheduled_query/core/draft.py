@@ -5,8 +5,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from plugbay_scheduled_query.core.chart import BadChart
+from plugbay_scheduled_query.core.chart import check_chart as chart_of
 from plugbay_scheduled_query.core.metric import BadMetric, check_apart, check_config, check_configs
-from plugbay_scheduled_query.core.model import MetricConfig, Query, RenderType
+from plugbay_scheduled_query.core.model import ChartConfig, MetricConfig, Query, RenderType
 from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone, parse, zone
 from plugbay_scheduled_query.core.text import is_visible, quoted, unwelcome_character
 
@@ -33,6 +35,7 @@ class Draft:
     enabled: bool = True
     render_type: RenderType = RenderType.AUTO
     metrics: tuple[MetricConfig, ...] = ()
+    chart: ChartConfig | None = None
     data_source: str
     timezone: str | None = None
     timeout: int | None = None
@@ -52,6 +55,7 @@ class Draft:
             "render_type": self.render_type.value,
             "monitor_metric_config": metrics[0] if metrics else None,
             "metrics": metrics,
+            "chart": self.chart.as_json() if self.chart else None,
             "tags": list(self.tags),
         }
 
@@ -75,8 +79,9 @@ def _no_clash(metric: MetricConfig) -> str | None:
 class DraftRules:
     """What the checks must know of the world around: settings, sources, the guard, the other gauges.
 
-    `objection` gives the guard's reason against an SQL text on a data source, or None; `metric_clash` says
-    which other query publishes a metric that cannot stand beside this one, or None.
+    `objection` gives the guard's reason against an SQL text on a data source (an empty name while that is not
+    known), or None; `metric_clash` says which other query publishes a metric that cannot stand beside this
+    one, or None.
     """
 
     data_sources: Collection[str]
@@ -98,8 +103,8 @@ def check_new(given: Mapping[str, Any], rules: DraftRules) -> Draft | Refused:
     wanted = {name: given.get(name, "") for name in _REQUIRED} | optional
     wanted.setdefault("data_source", _DEFAULT)
     checked, errors = _check_each(wanted | _metrics_in(given), rules)
-    if "query" in checked and "data_source" in checked:
-        errors |= _object(checked["query"], checked["data_source"], rules)
+    if "query" in checked:
+        errors |= _object(checked["query"], checked.get("data_source", ""), rules)
     return Refused(errors) if errors else Draft(**checked)
 
 
@@ -107,11 +112,9 @@ def check_edit(current: Draft, given: Mapping[str, Any], rules: DraftRules) -> D
     """A definition with the fields that were sent changed; the others are not looked at again."""
     sent = {name: value for name, value in given.items() if name in FIELDS}
     checked, errors = _check_each(sent | _metrics_in(given), rules, current.metrics)
-    if errors:
-        return Refused(errors)
     edited = replace(current, **checked)
-    if "query" in sent or "data_source" in sent:
-        errors = _object(edited.query, edited.data_source, rules)
+    if ("query" in sent or "data_source" in sent) and "query" not in errors:
+        errors |= _object(edited.query, "" if "data_source" in errors else edited.data_source, rules)
     return Refused(errors) if errors else edited
 
 
@@ -198,6 +201,20 @@ def check_metrics(given: Any) -> tuple[MetricConfig, ...]:
     try:
         return check_configs(given)
     except BadMetric as error:
+        raise FieldRefused(str(error)) from None
+
+
+def check_chart(given: Any) -> ChartConfig | None:
+    """How a table is drawn, as an object or (from a form) as the JSON text of one; null is as a table."""
+    if isinstance(given, str):
+        given = _json_in(given)
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise FieldRefused('must be an object such as {"kind": "bar", "x": "country", "y": ["orders"]}')
+    try:
+        return chart_of(given)
+    except BadChart as error:
         raise FieldRefused(str(error)) from None
 
 
@@ -317,6 +334,7 @@ def _checks(rules: DraftRules) -> dict[str, Callable[[Any], Any]]:
         "render_type": check_render_type,
         "metrics": check_metrics,
         FIRST_METRIC: check_metric,
+        "chart": check_chart,
         "data_source": lambda given: _check_source(given, rules),
         "timezone": check_timezone,
         "timeout": lambda given: check_timeout(given, rules.query_timeout_max),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from plugbay_scheduled_query.core.guard import Rejection
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from plugbay_scheduled_query.core.alerting.model import AlertEvent
 
 Number = int | float | Decimal
+ChartKind = Literal["bar", "line"]
 
 
 class RenderType(StrEnum):
@@ -118,6 +119,19 @@ class Sampled:
     parts: tuple[Part, ...] = ()  # the same as lines of /metrics
 
 
+@dataclass(frozen=True, slots=True)
+class ChartConfig:
+    """The columns to draw: `x` along the axis, each of `y` as bars or a line."""
+
+    kind: ChartKind
+    x: str
+    y: tuple[str, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """The field `chart`."""
+        return {"kind": self.kind, "x": self.x, "y": list(self.y)}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """A definition with what its executions left behind; times are UTC."""
@@ -129,6 +143,7 @@ class Query:
     enabled: bool = True
     render_type: RenderType = RenderType.AUTO
     metrics: tuple[MetricConfig, ...] = ()
+    chart: ChartConfig | None = None
     data_source: str
     timezone: str | None = None
     timeout: int | None = None
@@ -236,6 +251,7 @@ class Execution:
     error_message: str | None = None
     result: str | None = None
     result_key: tuple[str, ...] = ()
+    row_count: int | None = None  # none where the result was not read
     monitor_metrics_snapshot: Mapping[str, object] | None = None
     due_at: datetime | None = None
     missed: int = 0

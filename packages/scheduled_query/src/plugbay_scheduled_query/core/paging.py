@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from plugbay_scheduled_query.core.draft import Draft
 
@@ -14,6 +14,7 @@ ESCAPE = "\\"  # the escape character of the patterns: `LIKE ? ESCAPE '\'`
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _SECOND = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}")
+LAST_MOMENT = datetime.fromisoformat("9999-12-31 23:59:59.999999")
 _SPECIAL = str.maketrans({"%": r"\%", "_": r"\_", "\\": r"\\"})
 
 
@@ -80,10 +81,10 @@ class Slice:
     limit: int
 
 
-def period(date_from: str | None, date_to: str | None) -> Period:
-    """The time between two dates; both days, or both seconds, belong to it."""
-    since = _start("date_from", date_from) if date_from else None
-    until = _end("date_to", date_to) if date_to else None
+def period(date_from: str | None, date_to: str | None, place: tzinfo = UTC) -> Period:
+    """The time between two dates of a place; both days, or both seconds, belong to it."""
+    since = _in_utc(_start("date_from", date_from), place) if date_from else None
+    until = _in_utc(_end("date_to", date_to), place) if date_to else None
     if since and until and since >= until:
         raise BadParameter("date_from", "must not be later than date_to")
     return Period(since, until)
@@ -137,7 +138,7 @@ def _start(name: str, text: str) -> datetime:
     if not (_DAY.fullmatch(text) or _SECOND.fullmatch(text)):
         raise BadParameter(name, "must be YYYY-MM-DD or YYYY-MM-DD HH:MM:SS, in UTC")
     try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+        return datetime.fromisoformat(text)
     except ValueError:
         raise BadParameter(name, "is not a date of the calendar") from None
 
@@ -147,4 +148,11 @@ def _end(name: str, text: str) -> datetime:
     try:
         return _start(name, text) + inclusive
     except OverflowError:  # the last day there is
-        return datetime.max.replace(tzinfo=UTC)
+        return LAST_MOMENT
+
+
+def _in_utc(moment: datetime, place: tzinfo) -> datetime:
+    try:
+        return moment.replace(tzinfo=place).astimezone(UTC)
+    except OverflowError:  # the first or the last hours there are
+        return moment.replace(tzinfo=UTC)

@@ -1,5 +1,6 @@
 """What a page shows of a result: a counter, a table or its raw text."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -9,6 +10,8 @@ from plugbay_scheduled_query.core.metric import format_number, number_in
 from plugbay_scheduled_query.core.model import Number, RenderType
 from plugbay_scheduled_query.core.results import PREVIEW_ROWS, read_rows
 
+BRIEF_CELLS = 6  # of the first row
+BRIEF_TEXT = 80  # characters of a cell
 NOISE = Decimal("1e-12")  # a share of a number that a float cannot tell from it
 
 
@@ -74,6 +77,48 @@ def count(
             if (value := number_in(cell)) is not None:
                 return Counter(value, format_number(value), str(value), label, change_since(previous, value))
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """A result in a few words: what is to be read first, and what else there is."""
+
+    text: str
+    detail: str = ""
+    is_number: bool = False
+
+
+def brief(
+    columns: Sequence[str],
+    text: str,
+    row_count: int | None = None,
+    render_type: RenderType = RenderType.AUTO,
+) -> Brief:
+    """A value with its column, one row with its names, or how many rows there are and how they begin."""
+    rows = read_rows(text, 2)
+    if not rows:
+        return Brief("no rows")
+    total = row_count if row_count is not None else len(rows)
+    is_single = total == len(columns) == 1
+    is_counter = is_single or render_type in (RenderType.COUNTER, RenderType.METRIC)
+    if is_counter and (counter := count(columns, rows)):
+        return Brief(counter.text, counter.label, is_number=True)
+    cells = [in_words(cell) for cell in rows[0][:BRIEF_CELLS]]
+    if is_single:
+        return Brief(cells[0], columns[0])
+    if total == 1:
+        return Brief(", ".join(f"{name}: {cell}" for name, cell in zip(columns, cells, strict=False)))
+    return Brief(f"{total:,} rows", ", ".join(cells) + " …")
+
+
+def in_words(cell: object) -> str:
+    """One cell in a line of text."""
+    if cell is None or isinstance(cell, bool):
+        return {None: "NULL", True: "true", False: "false"}[cell]
+    if isinstance(cell, int | float | Decimal):
+        return format_number(cell) if number_in(cell) is not None else str(cell)
+    words = json.dumps(cell, ensure_ascii=False, default=str) if isinstance(cell, list | dict) else str(cell)
+    return words if len(words) <= BRIEF_TEXT else words[:BRIEF_TEXT] + "…"
 
 
 def change_since(previous: Number | None, value: Number) -> Change | None:

@@ -60,6 +60,25 @@ def preview(text: str) -> Preview:
     return Preview(_join(kept), is_whole=True)
 
 
+def beginning(text: str, rows: int, characters: int) -> str:
+    """The first rows, as the text of a result itself."""
+    kept: list[str] = []
+    for _, source in islice(rows_with_source(text), rows):
+        characters -= len(source) + 1
+        if characters < 0:
+            break
+        kept.append(source)
+    return _join(kept)
+
+
+def rows_so_far(text: str) -> Iterator[list[Any]]:
+    """The rows of a text that may have been cut anywhere."""
+    try:
+        yield from iter_rows(text)
+    except (IndexError, ValueError):
+        return
+
+
 def csv_chunks(columns: Sequence[str], text: str) -> Iterator[str]:
     """The result as RFC 4180 CSV with a header line, row by row."""
     return _in_chunks(_csv_line(row) for row in chain([columns], iter_rows(text)))

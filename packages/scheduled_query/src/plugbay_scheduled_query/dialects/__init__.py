@@ -16,7 +16,7 @@ from plugbay_scheduled_query.dialects.sqlite import SQLITE
 from plugbay_scheduled_query.dialects.unguarded import UNGUARDED
 
 if TYPE_CHECKING:
-    from plugbay_scheduled_query.core.guard import Rules, Verdict
+    from plugbay_scheduled_query.core.guard import Rejection, Rules, Verdict
     from plugbay_scheduled_query.core.guard.judging import Language, VerdictCache
 
 DIALECTS = (  # in the order in which pages show them
@@ -72,6 +72,13 @@ def check(sql: str, language: str, rules: "Rules | None" = None) -> "Verdict":
         return _verdicts().get(sql, language, rules, lambda: judge(sql, language_named(language), rules))
     except Exception:  # a guard that stumbles has not understood the text; it may do better another time
         return Rejection("parse", "The query could not be understood; write it in plainer SQL.")
+
+
+def check_words(sql: str, rules: "Rules") -> "Rejection | None":
+    """What is refused whatever the database is: a forbidden keyword, too much text, deceiving characters."""
+    from plugbay_scheduled_query.core.guard.judging import reject_characters, reject_keywords
+
+    return reject_characters(sql, rules.max_length) or reject_keywords(sql, rules.forbidden_keywords)
 
 
 @cache

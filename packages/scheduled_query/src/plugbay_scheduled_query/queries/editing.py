@@ -22,7 +22,7 @@ from plugbay_scheduled_query.core.draft import (
 from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.model import Outcome, Query
 from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone
-from plugbay_scheduled_query.dialects import check
+from plugbay_scheduled_query.dialects import check, check_words
 from plugbay_scheduled_query.queries.capacity import Capacities, KnownSources
 from plugbay_scheduled_query.queries.tried import TriedResults
 from plugbay_scheduled_query.repository.definitions import (
@@ -233,9 +233,11 @@ class QueryEditing:
         settings = self._settings()
 
         def objection(sql: str, data_source: str) -> str | None:
-            if data_source not in known:
-                return None  # renamed a moment ago: there is nothing to judge by, and nothing will be stored
-            verdict = check(sql, known[data_source].dialect, settings.rules)
+            source = known.get(data_source)
+            # without one nothing will be stored; what every database would refuse is said all the same
+            verdict = (
+                check(sql, source.dialect, settings.rules) if source else check_words(sql, settings.rules)
+            )
             return self._rejected(verdict, at, name, query_id) if isinstance(verdict, Rejection) else None
 
         return DraftRules(
@@ -262,17 +264,42 @@ class Trying:
         self._executing = executing
         self.results = TriedResults()
 
-    def run(self, given: Mapping[str, Any]) -> Outcome | Refused:
+    def trial(self, given: Mapping[str, Any], by: str) -> "Trial":
+        """One attempt, to be run and perhaps cancelled from another thread."""
+        return Trial(self._editing, self._executing, given, by)
+
+
+class Trial:
+    """One attempt at a query, of which nothing is kept."""
+
+    def __init__(
+        self, editing: QueryEditing, executing: Executing, given: Mapping[str, Any], by: str
+    ) -> None:
+        self._editing = editing
+        self._executing = executing
+        self._given = {name: given[name] for name in _TAKEN if name in given}
+        self._by = by
+        self._id = f"try-{uuid.uuid4()}"
+        self._is_cancelled = False
+
+    def run(self) -> Outcome | Refused:
         """Runs `query` on `data_source` within `timeout`; blocks until it ends."""
-        wanted = {name: given[name] for name in _TAKEN if name in given}
-        checked = self._editing.check(_FILLED_IN | wanted, at="try")
+        checked = self._editing.check(_FILLED_IN | self._given, at="try")
         if isinstance(checked, Refused):
             return checked
         draft, source = checked
-        outcome = self._executing.ask(f"try-{uuid.uuid4()}", source.id, draft.query, draft.timeout)
+        outcome = self._executing.ask(self._id, source.id, draft.query, draft.timeout, self._stopped_by)
         if outcome.rejection:  # by a rule that was set a moment ago
             return Refused({"query": outcome.rejection.reason})
         return outcome
+
+    def cancel(self) -> None:
+        """Stops it, whether it has begun or not."""
+        self._is_cancelled = True
+        self._executing.cancel(self._id, self._by)
+
+    def _stopped_by(self) -> str:
+        return self._by if self._is_cancelled else ""
 
 
 def _really_sent(before: Draft, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from plugbay_scheduled_query.core.paging import ESCAPE, like_patterns, search_te
 from plugbay_scheduled_query.core.schedule import next_run
 from plugbay_scheduled_query.repository.alerts import end_alerts, wake_alerts
 from plugbay_scheduled_query.repository.metric_names import SeriesTaken, clash_with, take_names
-from plugbay_scheduled_query.repository.rows import metrics_text, query_of, touch
+from plugbay_scheduled_query.repository.rows import chart_text, metrics_text, query_of, touch
 from plugbay_scheduled_query.repository.series import keep_series
 from plugbay_scheduled_query.tables import data_sources, queries, results, runs, states
 
@@ -301,6 +301,7 @@ def _values(draft: Draft, source_id: int) -> dict[str, Any]:
         "enabled": draft.enabled,
         "render_type": draft.render_type.value,
         "metric_config": metrics_text(draft.metrics),
+        "chart": chart_text(draft.chart),
         "series_key": series_key(series_of(first)) if first else None,
         "source_id": source_id,
         "timeout": draft.timeout,

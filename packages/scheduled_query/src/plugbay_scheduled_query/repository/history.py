@@ -126,7 +126,12 @@ def _numbered(select: sa.Select[Any], number: sa.Column[int]) -> sa.Select[Any]:
 _ENDS = {status: _ends(status) for status in (ALL, *(status.value for status in Status))}
 _COLUMNS = results.c.columns.label("result_key")
 _WHOLE = _selects(history, results.c.text.label("result"), _COLUMNS)
-_PREVIEWS = _selects(history, sa.func.coalesce(results.c.preview, results.c.text).label("result"), _COLUMNS)
+_PREVIEWS = _selects(
+    history,
+    sa.func.coalesce(results.c.preview, results.c.text).label("result"),
+    results.c.row_count,
+    _COLUMNS,
+)
 # a result without a preview is short: the others are fetched one at a time, when it is their turn
 _IS_SHORT = results.c.preview.is_(None)
 _STORED = _selects(

@@ -24,11 +24,13 @@ LIFE = timedelta(minutes=1)  # how long what was pruned, deleted or is too old b
 _LIVE = queries.c.deleted_at.is_(None)
 _OLDEST = (history.c.executed_at, history.c.id)
 _NEWEST = tuple(column.desc() for column in _OLDEST)
+_IS_CUT = sa.exists().where(history.c.result_id == results.c.id, history.c.truncated)
 _NAMED = (
     sa.select(
         history,
         queries.c.name.label("query_name"),
         results.c.columns.label("result_key"),
+        results.c.row_count,
         sa.func.coalesce(results.c.preview, results.c.text).label("result"),
     )
     .select_from(
@@ -66,6 +68,7 @@ class Latest:
     text: str
     row_count: int
     is_whole: bool
+    is_cut: bool
     at: datetime
 
 
@@ -158,6 +161,7 @@ class Overview:
             shown,
             results.c.row_count,
             results.c.preview.is_(None),
+            _IS_CUT,
         )
         select = (
             sa.select(*columns, states.c.last_success_at)
@@ -165,9 +169,17 @@ class Overview:
             .where(states.c.query_id.in_(query_ids))
         )
         return {
-            query_id: Latest(tuple(json.loads(names)), text, count, bool(whole), at)
-            for query_id, names, text, count, whole, at in self._all(select)
+            query_id: Latest(tuple(json.loads(names)), text, count, bool(whole), bool(cut), at)
+            for query_id, names, text, count, whole, cut, at in self._all(select)
         }
+
+    def beginnings(self, query_ids: Collection[int], characters: int) -> dict[int, str]:
+        """The beginnings of the last good results, cut wherever they are too long; by query."""
+        text = sa.func.substr(results.c.text, 1, characters)
+        joined = states.join(results, results.c.id == states.c.last_result_id)
+        select = sa.select(states.c.query_id, text).select_from(joined)
+        rows = self._all(select.where(states.c.query_id.in_(query_ids))) if query_ids else []
+        return {row[0]: row[1] for row in rows}
 
     def slowest(self, limit: int) -> list[Standout]:
         """Those whose last execution took longest, in milliseconds."""

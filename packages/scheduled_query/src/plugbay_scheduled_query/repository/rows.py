@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from plugbay import Clock, UTCDateTime
 
 from plugbay_scheduled_query.core.model import (
+    ChartConfig,
     Execution,
     MetricConfig,
     MetricType,
@@ -80,6 +81,17 @@ def _metric_of(given: Mapping[str, Any]) -> MetricConfig:
     )
 
 
+def chart_of(text: str | None) -> ChartConfig | None:
+    if not text:
+        return None
+    found = json.loads(text)
+    return ChartConfig(found["kind"], found["x"], tuple(found["y"]))
+
+
+def chart_text(chart: ChartConfig | None) -> str | None:
+    return json.dumps(chart.as_json(), ensure_ascii=False) if chart else None
+
+
 def query_of(row: Row) -> Query:
     """A definition with its state; the result is there only if the row has it."""
     found: Mapping[str, Any] = row._mapping
@@ -92,6 +104,7 @@ def query_of(row: Row) -> Query:
         enabled=row.enabled,
         render_type=RenderType(row.render_type),
         metrics=metrics_of(row.metric_config),
+        chart=chart_of(row.chart),
         data_source=row.data_source,
         timezone=row.timezone,
         timeout=row.timeout,
@@ -149,6 +162,7 @@ def execution_of(row: Row) -> Execution:
         error_message=row.error_message,
         result=found.get("result"),
         result_key=tuple(json.loads(found.get("result_key") or "[]")),
+        row_count=found.get("row_count"),
         monitor_metrics_snapshot=json.loads(row.snapshot) if row.snapshot else None,
         due_at=row.due_at,
         missed=row.missed,

@@ -92,14 +92,22 @@ class Executing:
             log.exception("execution_failed", query=runs[0].query_name)
             this.end_all(failed(f"internal error: {type(error).__name__}"))
 
-    def ask(self, run_id: Hashable, source_id: int, sql: str, timeout: int | None = None) -> Outcome:
+    def ask(
+        self,
+        run_id: Hashable,
+        source_id: int,
+        sql: str,
+        timeout: int | None = None,
+        stopped_by: Callable[[], str] = str,
+    ) -> Outcome:
         """Guard, then runner, for whoever wants to see what comes of a text: Try it."""
         try:
             target = self._open_target(source_id)
         except SourceProblem as problem:
             return failed(str(problem))
         on_left = self._look_after(source_id, target, "Try it")
-        asked = Statement(run_id, target, sql, self._limit_s(timeout), on_left=on_left)
+        limit_s = self._limit_s(timeout)
+        asked = Statement(run_id, target, sql, limit_s, stopped_by=stopped_by, on_left=on_left)
         statement = _guarded(asked, self._settings())
         return statement if isinstance(statement, Outcome) else self._executor.run(statement)
 

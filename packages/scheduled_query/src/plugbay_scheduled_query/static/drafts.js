@@ -1,6 +1,6 @@
-// What somebody types into the editor is kept in this tab until it is saved: a session that ends in between loses nothing.
+// What somebody types into the editor is kept in this tab until it is saved: neither a session that ends nor the way back loses it.
 const form = document.querySelector("form[data-draft]");
-const key = `draft ${form.dataset.draft} ${new URL(form.action).pathname}`; // scheduled_query.js takes it away on any other page
+const key = `draft ${form.dataset.draft} ${new URL(form.action).pathname}`; // scheduled_query.js sets it aside on any other page
 const typed = () => JSON.stringify([...new FormData(form)].filter(([name]) => name !== "csrf_token"));
 
 function stored() {
@@ -24,13 +24,19 @@ function restore(text) {
   form.querySelector("[data-restored]").hidden = false;
 }
 
-const kept = stored()?.getItem(key);
+// what was left comes back with the browser's own way back, not with a new visit
+const isBack = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
+const kept = stored()?.getItem(key) ?? (isBack ? stored()?.getItem(`left ${key}`) : undefined);
+for (const name of [`left ${key}`, "sent draft"]) stored()?.removeItem(name);
 if (form.hasAttribute("data-touched")) keep(); // the server gave back what was typed
 else if (kept && kept !== typed()) document.addEventListener("DOMContentLoaded", () => restore(kept)); // htmx listens from then on
 let timer;
 const soon = () => { clearTimeout(timer); timer = setTimeout(keep, 300); };
 for (const name of ["input", "change"]) form.addEventListener(name, ({ target }) => { if (target.name) soon(); });
-form.addEventListener("submit", keep);
+form.addEventListener("submit", ({ submitter }) => {
+  keep();
+  if (!submitter?.hasAttribute("hx-post")) stored()?.setItem("sent draft", key);
+});
 document.addEventListener("htmx:beforeOnLoad", ({ detail }) => { if (detail.xhr.status === 401) keep(); });
 form.querySelector("[data-discard]").addEventListener("click", () => {
   clearTimeout(timer);

@@ -88,10 +88,30 @@ if (form) {
   showChosen();
 }
 
-// Whoever is on another page has saved what was typed into the editor, or has left it (drafts.js).
-try {
-  for (const name of Object.keys(sessionStorage)) if (!form && name.startsWith("draft ")) sessionStorage.removeItem(name);
-} catch { /* storage may be forbidden */ }
+// Whoever is on another page has saved what was typed into the editor, or has left it: then it waits for the way back (drafts.js).
+function setDraftsAside() {
+  const sent = sessionStorage.getItem("sent draft");
+  for (const name of Object.keys(sessionStorage)) {
+    if (!name.startsWith("draft ")) continue;
+    if (name !== sent) sessionStorage.setItem(`left ${name}`, sessionStorage.getItem(name));
+    sessionStorage.removeItem(name);
+  }
+  sessionStorage.removeItem("sent draft");
+}
+try { if (!form) setDraftsAside(); } catch { /* storage may be forbidden */ }
+
+// Two columns of the same times are one.
+function joinTimes() {
+  const local = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "short" });
+  for (const table of document.querySelectorAll(".sq-runs:not(.is-joined)")) {
+    const isSame = ([there, here]) => there.textContent.trim().endsWith(local.format(Date.parse(here.querySelector("time")?.dateTime)));
+    if (![...table.tBodies[0].rows].every((row) => isSame(row.cells))) continue;
+    table.classList.add("is-joined");
+    table.tHead.rows[0].cells[0].append(", your time");
+  }
+}
+joinTimes();
+document.addEventListener("htmx:afterSettle", joinTimes);
 
 document.querySelector("[data-fullscreen]")?.addEventListener("click", () => {
   if (document.fullscreenElement) document.exitFullscreen(); else document.documentElement.requestFullscreen();

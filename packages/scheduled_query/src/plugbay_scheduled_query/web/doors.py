@@ -7,12 +7,13 @@ and the schedule do not wait with it.
 import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import ParamSpec, TypeVar
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
-from fastapi import HTTPException
+from fastapi import HTTPException, Request
 from fastapi.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -20,6 +21,7 @@ PATIENCE_S = 0.5  # so long without anybody leaving, and who waits is told; whil
 LONGEST_S = 10.0  # for a place, however the line moves
 RETRY_S = 5  # told in `Retry-After`: most of what is behind a door has ended by then
 CLEARANCE = 8  # as many may stand before a door for each place behind it; whoever else comes is told at once
+LOOK_S = 0.2  # between two looks whether somebody still waits for an answer
 
 UnderWay = Callable[[Collection[int]], Collection[int]]  # those of these queries that run
 
@@ -209,6 +211,22 @@ class TextStream(StreamingResponse):
         finally:  # also when the reader has gone before the first byte
             if self._place:
                 self._place.leave()
+
+
+@asynccontextmanager
+async def stopped_when_gone(request: Request, stop: Callable[[], object]) -> AsyncIterator[None]:
+    """Calls `stop` if the client hangs up while what is inside goes on."""
+    watching = asyncio.create_task(_watch(request, stop))
+    try:
+        yield
+    finally:
+        watching.cancel()
+
+
+async def _watch(request: Request, stop: Callable[[], object]) -> None:
+    while not await request.is_disconnected():
+        await asyncio.sleep(LOOK_S)
+    stop()
 
 
 class RunsByHand:

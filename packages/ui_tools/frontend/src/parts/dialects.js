@@ -17,3 +17,9 @@ export function dialectOf(name, quotes) {
   const dialect = DIALECTS.get(name?.toLowerCase()) ?? StandardSQL;
   return quotes ? SQLDialect.define({ ...dialect.spec, identifierQuotes: quotes }) : dialect;
 }
+
+// {"select": "keyword", "integer": "type", …}: CodeMirror tells the two apart by a number
+export function kindsOfWords({ dialect: { words } }) {
+  const type = StandardSQL.dialect.words.integer;
+  return Object.fromEntries(Object.entries(words).map(([word, kind]) => [word, kind === type ? "type" : "keyword"]));
+}

@@ -5,9 +5,18 @@ document.addEventListener("change", ({ target }) => {
   form.requestSubmit();
 });
 
-const isoDay = (date) => date.toISOString().slice(0, 10);
+// Times on a page are the reader's, and so are the days of its filters: the address says whose.
+document.addEventListener("submit", ({ target }) => {
+  const zone = target.querySelector?.("[data-zone]");
+  if (!zone) return;
+  const isDated = zone.dataset.zone.split(" ").some((name) => target.elements[name]?.value);
+  zone.value = isDated ? Intl.DateTimeFormat().resolvedOptions().timeZone : "";
+}, { capture: true });
 
-// <button data-days="7" data-from="date_from" data-to="date_to">: the last seven days, today included (days are UTC)
+const DAY = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short" }); // 2026-11-15
+const isoDay = (date) => DAY.format(date);
+
+// <button data-days="7" data-from="date_from" data-to="date_to">: the last seven days, today included
 document.addEventListener("click", ({ target }) => {
   const button = target.closest?.("form.ui-filters [data-days]");
   if (!button) return;

@@ -7,7 +7,7 @@ in the folder of its dialect.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 DEFAULT_KEYWORDS = ("drop", "delete", "truncate", "alter")
@@ -34,6 +34,7 @@ class Rejection:
     rule: Rule
     reason: str
     found: str = ""
+    at: int | None = field(default=None, compare=False)  # where in the text, if no words tell
 
 
 Verdict: TypeAlias = Allowed | Rejection

@@ -132,12 +132,24 @@ def reject_keywords(sql: str, keywords: tuple[str, ...]) -> Rejection | None:
     pattern = _pattern(keywords)
     if pattern is None or not (match := pattern.search(sql)):
         return None
-    line = sql.count("\n", 0, match.start()) + 1
-    reason = (
-        f"The word “{match[0]}” in line {line} is forbidden here, also in comments and texts. "
-        "A longer name that holds it, such as a column, is fine."
+    return Rejection("keyword", _forbidden(sql, match), match[0])
+
+
+def _forbidden(sql: str, match: re.Match[str]) -> str:
+    """Why a word is refused even where it does nothing, and how its author says the same."""
+    word, line = match[0], sql.count("\n", 0, match.start()) + 1
+    half = len(word) // 2
+    is_quoted = sql.count("'", 0, match.start()) % 2 == 1
+    instead = (
+        f"To ask for the word itself, put it together: '{word[:half]}' || '{word[half:]}' "
+        f"(MySQL: concat('{word[:half]}', '{word[half:]}'))."
+        if is_quoted and word.isalnum()
+        else "A longer name that holds it, such as a column, is fine."
     )
-    return Rejection("keyword", reason, match[0])
+    return (
+        f"The word “{word}” in line {line} is forbidden here: the whole text is scanned, "
+        f"comments and texts in quotes included. {instead}"
+    )
 
 
 @lru_cache(maxsize=64)

@@ -6,8 +6,11 @@ functions have a prefix, so that none of them means anything to it.
 
 import re
 import threading
-from collections.abc import Iterator
+from bisect import bisect
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
+from itertools import accumulate
 from typing import Any, TypeVar
 
 from sqlglot import Dialect, ErrorLevel, exp
@@ -85,8 +88,17 @@ class PlainText:
         self._quote = quote
         self._numbers: dict[str, int] = {}
         called = {call.place: call for call in calls(tokens)}
-        self.sql = " ".join(self._piece(place, called.get(place)) for place in range(len(tokens)))
+        pieces = [self._piece(place, called.get(place)) for place in range(len(tokens))]
+        self.sql = " ".join(pieces)
         self._names = list(self._numbers)
+        self._ends = list(accumulate(len(piece) + 1 for piece in pieces))
+
+    def placed(self, rejection: Rejection) -> Rejection:
+        """The same, with its place in the author's text instead of the parser's."""
+        if rejection.at is None:
+            return rejection
+        token = self._tokens[min(bisect(self._ends, rejection.at), len(self._tokens) - 1)]
+        return replace(rejection, at=token.start)
 
     def original(self, node: exp.Expr) -> str:
         """What the author wrote for a name in the tree."""
@@ -219,12 +231,19 @@ def _outcome(sql: str, parser_name: str) -> exp.Expr | Rejection:
         reason = "The query is too deeply nested; split it into WITH parts or simplify its brackets."
         return Rejection("depth", reason)
     except ParseError as error:
-        return _unreadable(error.errors[0].get("description", "") if error.errors else "")
+        found = error.errors[0] if error.errors else {}
+        return replace(_unreadable(found.get("description", "")), at=_offset(found))
     except Exception:  # a parser that stumbles over a text has not understood it
         return _unreadable("")
     if len(trees) != 1:
         return Rejection("statements", "The text must hold exactly one statement.")
     return trees[0]
+
+
+def _offset(found: Mapping[str, Any]) -> int | None:
+    """Where a token begins of which sqlglot tells the last column; the text is one line."""
+    column, token = found.get("col"), found.get("highlight")
+    return column - len(token) if column and token else None
 
 
 def _unreadable(detail: str | None) -> Rejection:

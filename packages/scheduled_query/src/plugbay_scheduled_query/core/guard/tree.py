@@ -66,7 +66,7 @@ def reject_tree(
     """The tree when all is well: parsed, a query, made of harmless parts, over tables that may be read."""
     root = parse_one(plain.sql, parser)
     if isinstance(root, Rejection):
-        return root
+        return plain.placed(root)
     tree = SyntaxTree(root)
     rejection = (
         _reject_root(root)

@@ -48,6 +48,7 @@ def query_json(query: Query) -> dict[str, Any]:
         "metrics": metrics,
         "metric_problem": query.metric_problem,
         "render_type": query.render_type.value,
+        "chart": query.chart.as_json() if query.chart else None,
         "data_source": query.data_source,
         "timezone": query.timezone,
         "timeout": query.timeout,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, HTTPException, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi import Query as QueryParameter
 from plugbay import CurrentUser
 from plugbay.web import PLAIN
@@ -15,7 +15,7 @@ from plugbay_scheduled_query.core.model import Outcome, Query
 from plugbay_scheduled_query.core.paging import MAX_ID, paginate
 from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone, parse, zone
 from plugbay_scheduled_query.core.text import format_utc
-from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
+from plugbay_scheduled_query.queries.editing import Saved, Trial, UnknownQuery
 from plugbay_scheduled_query.repository.definitions import Listing, VersionConflict
 from plugbay_scheduled_query.web.api.json_text import (
     NO_ROWS,
@@ -57,6 +57,7 @@ from plugbay_scheduled_query.web.api.schemas import (
     Zone,
 )
 from plugbay_scheduled_query.web.dependencies import Parts, ServiceParts
+from plugbay_scheduled_query.web.doors import stopped_when_gone
 
 USUAL_COUNT = 5  # of a schedule's next times
 
@@ -67,7 +68,12 @@ Expression = Annotated[
     Cron, QueryParameter(description="Five fields, or @daily and the like.", examples=["*/5 * * * *"])
 ]
 Timezone = Annotated[Zone | None, QueryParameter(description="A name such as Europe/Berlin.")]
-OBJECTS = {"tags": (list, "a list of texts"), "monitor_metric_config": (dict, "an object")}
+OBJECTS = {
+    "tags": (list, "a list of texts"),
+    "monitor_metric_config": (dict, "an object"),
+    "metrics": (list, "a list of objects"),
+    "chart": (dict, "an object"),
+}
 Count = Annotated[int, Field(ge=1, le=100), PLAIN, QueryParameter(description="How many times to tell.")]
 
 router = APIRouter(prefix=PREFIX, tags=["Queries"])
@@ -119,8 +125,8 @@ async def get_query(parts: ServiceParts, query_id: QueryId, user: CurrentUser) -
 def edit_query(parts: ServiceParts, query_id: QueryId, body: QueryEditBody, user: CurrentUser) -> Response:
     """Changes the fields that are sent; unknown and read-only ones are ignored.
 
-    Null resets `timeout`, `timezone` and `monitor_metric_config`. With a `version` that is not the newest
-    the answer is 409.
+    Null resets `timeout`, `timezone`, `chart` and `monitor_metric_config`. With a `version` that is not the
+    newest the answer is 409.
     """
     version = version_in(body)
     _refuse_text_of_forms(body)
@@ -169,17 +175,22 @@ def explain_cron(
 
 
 @tools.post("/try", summary="Try a query", response_model=TryAnswer, responses=refusals(429))
-async def try_query(parts: ServiceParts, body: TryBody, user: CurrentUser) -> Response:
-    """Runs it once with the same guard and limits as an execution; nothing is stored."""
-    return await parts.doors.tries.answer(user.name, _tried, parts, body)
+async def try_query(parts: ServiceParts, body: TryBody, request: Request, user: CurrentUser) -> Response:
+    """Runs it once with the same guard and limits as an execution; nothing is stored.
+
+    Who closes the connection stops the query.
+    """
+    trial = parts.trying.trial(body, user.name)
+    async with stopped_when_gone(request, trial.cancel):
+        return await parts.doors.tries.answer(user.name, _tried, trial, body)
 
 
 def _details(parts: Parts, query_id: int) -> Response:
     return json_stream(query_pieces(existing_query(parts, query_id)))
 
 
-def _tried(parts: Parts, body: Mapping[str, Any]) -> Response:
-    outcome = parts.trying.run(body)
+def _tried(trial: Trial, body: Mapping[str, Any]) -> Response:
+    outcome = trial.run()
     if isinstance(outcome, Refused):
         raise refused_body(outcome, body)
     return json_stream(_outcome_pieces(outcome))

@@ -62,6 +62,14 @@ class NewMetric(MetricConfig):
     )
 
 
+class ChartConfig(BaseModel):
+    """How the rows of a table are drawn."""
+
+    kind: Literal["bar", "line"]
+    x: str = Field(description="The column along the axis.", examples=["region"])
+    y: list[str] = Field(description="Columns with numbers, at most 8.", examples=[["n"]])
+
+
 class QuerySummary(BaseModel):
     """A query without its result."""
 
@@ -75,6 +83,7 @@ class QuerySummary(BaseModel):
     metrics: list[MetricConfig]
     metric_problem: str | None = Field(description="What the latest result did not give its metrics.")
     render_type: Literal["auto", "table", "counter", "metric", "raw"]
+    chart: ChartConfig | None = Field(description="How a table is drawn; null is as a table.")
     data_source: str = Field(examples=["shop"])
     timezone: str | None = Field(examples=["Europe/Berlin"])
     timeout: int | None = Field(description="Seconds; null is the service's own limit.")
@@ -126,6 +135,7 @@ class NewQuery(BaseModel):
     cron_schedule: Cron = Field(min_length=1, max_length=128)
     enabled: bool | None = True
     render_type: Literal["auto", "table", "counter", "metric", "raw"] | None = "auto"
+    chart: ChartConfig | None = None
     monitor_metric_config: NewMetric | None = Field(None, description="The first of `metrics`.")
     metrics: list[NewMetric] | None = Field(None, max_length=20)
     data_source: SourceName | None = Field(None, description="A name; null is the usual one.")
@@ -145,6 +155,7 @@ class QueryEdit(BaseModel):
     cron_schedule: Cron = Field("", min_length=1, max_length=128)
     enabled: bool = Field(True, examples=[False])
     render_type: Literal["auto", "table", "counter", "metric", "raw"] = "auto"
+    chart: ChartConfig | None = None
     monitor_metric_config: NewMetric | None = Field(
         None, description="Replaces the first metric; null takes all away."
     )

@@ -1,15 +1,18 @@
 """What pages show of executions: results by their render type, charts over time and a calendar. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from plugbay_scheduled_query.core.model import Query, RenderType, Status
-from plugbay_scheduled_query.core.rendering import Rendered, render
+from plugbay_scheduled_query.core.chart import Drawing, draw, missing_columns
+from plugbay_scheduled_query.core.model import ChartConfig, Query, RenderType, Status
+from plugbay_scheduled_query.core.rendering import Brief, Rendered, brief, render
+from plugbay_scheduled_query.core.results import rows_so_far
 from plugbay_scheduled_query.repository.history import Days, Point
-from plugbay_scheduled_query.repository.overview import Latest
+from plugbay_scheduled_query.repository.overview import Latest, Overview
 
+DRAWN_CHARACTERS = 256_000  # of a result, at most, for a chart
 WEEKS = 26  # of the calendar
 TONES = {Status.SUCCESS: "primary", Status.FAILED: "red", Status.TIMEOUT: "orange"}
 USUAL = 0.9  # the share of executions that take no longer than what is usual
@@ -28,17 +31,48 @@ class Shown:
     row_count: int
     is_whole: bool
     previous: float | None = None
+    drawing: Drawing | None = None
+    problem: str = ""  # why a chart that was asked for is not drawn
 
 
-def shown(query: Query, latest: Latest | None) -> Shown | None:
-    """The latest result of a query in the form that was asked for."""
+def shown(query: Query, latest: Latest | None, beginning: str | None = None) -> Shown | None:
+    """The latest result of a query in the form that was asked for; a chart is drawn from its beginning."""
     if latest is None:
         return None
     first = query.monitor_metric_config
     # what is kept of series is their sum, which the first number of a result cannot be compared with
     before = previous_value(query.recent_values) if first is None or first.is_plain else None
     rendered = render(query.render_type, latest.columns, latest.text, before, latest.is_whole)
-    return Shown(rendered, latest.row_count, latest.is_whole, before)
+    made = Shown(rendered, latest.row_count, latest.is_whole, before)
+    if query.chart is None or rendered.kind is not RenderType.TABLE:
+        return made
+    return drawn(made, query.chart, latest, beginning or latest.text)
+
+
+def drawn(made: Shown, chart: ChartConfig, latest: Latest, text: str) -> Shown:
+    """The same with its chart, or with why there is none."""
+    if missing := missing_columns(chart, latest.columns):
+        return replace(
+            made, problem=f"The chart needs columns that the result does not have: {', '.join(missing)}."
+        )
+    drawing = draw(chart, latest.columns, rows_so_far(text), latest.row_count)
+    return replace(made, drawing=drawing, problem="" if drawing else "There are no numbers to draw.")
+
+
+def ready(overview: Overview, queries: Sequence[Query]) -> dict[int, tuple[Latest, Shown]]:
+    """The latest results of some queries, each made ready to be shown."""
+    latest = overview.latest([query.id for query in queries])
+    long = [
+        query.id for query in queries if query.chart and query.id in latest and not latest[query.id].is_whole
+    ]
+    beginnings = overview.beginnings(long, DRAWN_CHARACTERS)
+    made = ((query.id, shown(query, latest.get(query.id), beginnings.get(query.id))) for query in queries)
+    return {query_id: (latest[query_id], one) for query_id, one in made if one}
+
+
+def brief_of(query: Query, latest: Latest | None) -> Brief | None:
+    """The latest result of a query in a few words."""
+    return brief(latest.columns, latest.text, latest.row_count, query.render_type) if latest else None
 
 
 def previous_value(recent: Sequence[float | None]) -> float | None:

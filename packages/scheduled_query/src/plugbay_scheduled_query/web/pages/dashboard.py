@@ -8,11 +8,9 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from plugbay import CurrentUser
 
-from plugbay_scheduled_query.core.rendering import count
-from plugbay_scheduled_query.core.results import read_rows
 from plugbay_scheduled_query.repository.definitions import Listing
 from plugbay_scheduled_query.repository.overview import NamedExecution, hours_between
-from plugbay_scheduled_query.web.pages.charts import activity_chart
+from plugbay_scheduled_query.web.pages.charts import activity_chart, brief_of
 from plugbay_scheduled_query.web.pages.query_page import STATUSES, HistoryView, history_view
 from plugbay_scheduled_query.web.pages.site import PREFIX, UNCHANGED, CurrentSite, Site, fingerprint
 
@@ -89,19 +87,8 @@ def latest_results(site: Site) -> dict[str, Any]:
     queries, total = site.parts.definitions.page(listing, 0, LATEST)
     latest = site.parts.overview.latest([query.id for query in queries])
     ran = [query for query in queries if query.last_executed]
-    shown = [(query, in_short(latest.get(query.id))) for query in ran]
+    shown = [(query, brief_of(query, latest.get(query.id))) for query in ran]
     return {"recent": shown, "latest_fingerprint": fingerprint(shown), "query_count": total}
-
-
-def in_short(latest: Any) -> dict[str, Any]:
-    """A result in one line: its number, or how many rows it has."""
-    if latest is None:
-        return {}
-    rows = read_rows(latest.text, 1)
-    is_single = len(latest.columns) == 1 and latest.row_count == 1
-    counter = count(latest.columns, rows) if is_single else None
-    text = str(rows[0][0]) if is_single and rows and rows[0] else ""
-    return {"counter": counter, "text": text, "row_count": latest.row_count}
 
 
 def lateness(site: Site) -> dict[str, float] | None:

@@ -1,5 +1,6 @@
 """The editor of a query: its form, what the form tells while one types, and what becomes of it."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -13,21 +14,26 @@ from plugbay import CurrentUser, FlashMessage
 from plugbay.web import Typed, row_id
 
 from plugbay_scheduled_query.core.alerting.model import Alert
+from plugbay_scheduled_query.core.chart import MAX_POINTS
 from plugbay_scheduled_query.core.draft import FIELDS, FIRST_METRIC, Draft, Refused, draft_of
 from plugbay_scheduled_query.core.errors import SourceProblem
+from plugbay_scheduled_query.core.guard import Rejection, Rules
 from plugbay_scheduled_query.core.metric import gauge_value
 from plugbay_scheduled_query.core.model import Outcome, Query, RenderType
-from plugbay_scheduled_query.core.results import iter_rows, preview
+from plugbay_scheduled_query.core.places import failed_at, rejected_at, with_excerpt
+from plugbay_scheduled_query.core.results import beginning, iter_rows, preview
 from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone, parse, zone, zone_names
+from plugbay_scheduled_query.dialects import check, check_words, language_named
 from plugbay_scheduled_query.dialects.contract import Table
-from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
+from plugbay_scheduled_query.queries.editing import Saved, Trial, UnknownQuery
 from plugbay_scheduled_query.queries.tried import Tried
 from plugbay_scheduled_query.repository.definitions import VersionConflict
+from plugbay_scheduled_query.web.doors import stopped_when_gone
 from plugbay_scheduled_query.web.pages.alert_form import PREFIX as ALERT_PREFIX
 from plugbay_scheduled_query.web.pages.alert_form import alerts_of, from_alert_form, wants_alert
 from plugbay_scheduled_query.web.pages.alert_form import preview as alert_preview
 from plugbay_scheduled_query.web.pages.alerts import create_from_form
-from plugbay_scheduled_query.web.pages.charts import in_every_form
+from plugbay_scheduled_query.web.pages.charts import DRAWN_CHARACTERS, in_every_form
 from plugbay_scheduled_query.web.pages.metric_form import (
     KnownResult,
     endings,
@@ -61,6 +67,7 @@ SCHEDULES = (
 NEXT_RUNS = 5
 NOT_TYPED = ("csrf_token", "query_id", "version", "tried")  # fields that the form itself brings
 
+_TYPED_NAME = re.compile(r"(?!pragma_|pg_|st_|_)[a-z][a-z0-9_]*")  # the rest is for those who know it
 _WHOLE = re.compile(r"\s*[0-9]{1,9}\s*")
 _OFF = ("", "0", "false", "off", "no")
 _EMPTY_IS_NONE = ("timezone", "timeout")
@@ -112,16 +119,10 @@ def save(site: CurrentSite, query_id: str, typed: Typed, user: CurrentUser) -> R
 
 @router.post("/try")
 async def try_it(site: CurrentSite, typed: Typed, user: CurrentUser) -> Response:
-    """Runs the text as it stands; without JavaScript the whole form comes back with the result in it."""
-    return await site.parts.doors.tries.run(user.name, _tried_page, site, typed)
-
-
-def _tried_page(site: Site, typed: Mapping[str, str]) -> Response:
-    tried = tried_context(site, typed)
-    if site.is_part:
-        return site.page("tried", {"tried": tried, "is_part": True, **metric_context(site, typed, tried)})
-    query = site.query(typed["query_id"]) if typed.get("query_id") else None
-    return form_page(site, typed, query, tried=tried, **metric_context(site, typed, tried))
+    """Runs the text as it stands, until it ends or the visitor leaves."""
+    trial = site.parts.trying.trial(from_form(typed), user.name)
+    async with stopped_when_gone(site.request, trial.cancel):
+        return await site.parts.doors.tries.run(user.name, tried_page, site, typed, trial)
 
 
 @router.get("/next-runs", dependencies=EDITOR)
@@ -140,13 +141,30 @@ def metric_line(site: CurrentSite, typed: Typed) -> Response:
 
 @router.get("/schema/{source_id}", dependencies=EDITOR)
 async def schema(site: CurrentSite, source_id: str, user: CurrentUser) -> Response:
-    """Tables and their columns, for the editor's completion."""
-    looks, wanted = site.parts.doors.looks, row_id(source_id, NO_SOURCE)
+    """Tables with their columns, and the functions that may be called, for the editor."""
+    return await site.parts.doors.looks.run(user.name, _schema, site, row_id(source_id, NO_SOURCE))
+
+
+def _schema(site: Site, source_id: int) -> Response:
+    source = site.parts.sources.get(source_id)
+    if source is None:
+        raise HTTPException(404, NO_SOURCE)
     try:
-        found = await looks.run(user.name, site.parts.catalogue.schema, wanted)
+        found = site.parts.catalogue.schema(source.id, site.asked.get("fresh") == "1")
     except SourceProblem as problem:
-        raise HTTPException(409, str(problem)) from None
-    return JSONResponse({"tables": completion(found.tables)})
+        return JSONResponse({"detail": str(problem)}, CONFLICT)
+    functions = functions_of(source.dialect, site.parts.settings().rules)
+    return JSONResponse({"tables": completion(found.tables), "functions": functions})
+
+
+def tried_page(site: Site, typed: Mapping[str, str], trial: Trial) -> Response:
+    """The result alone, or without JavaScript the whole form with the result in it."""
+    tried = tried_context(site, typed, trial.run())
+    metrics = metric_context(site, typed, tried)
+    if site.is_part:
+        return site.page("tried", {"tried": tried, "typed": typed, "is_part": True, **metrics})
+    query = site.query(typed["query_id"]) if typed.get("query_id") else None
+    return form_page(site, typed, query, tried=tried, **metrics)
 
 
 def form_page(
@@ -173,7 +191,8 @@ def form_page(
         **(more if "metric" in more else metric_context(site, typed, query=query)),
         **more,
     }
-    return site.page("editor", context, status_code)
+    refusal = guard_message(site, typed, context["errors"]) if "query" in context["errors"] else {}
+    return site.page("editor", context | refusal, status_code)
 
 
 def from_form(form: Mapping[str, str]) -> dict[str, Any]:
@@ -201,6 +220,7 @@ def as_form(draft: Draft) -> dict[str, str]:
     """The fields of a form that shows a definition; `enabled` is left out when the box is not ticked."""
     texts = {name: "" if value is None else str(value) for name, value in draft.as_json().items()}
     texts["tags"] = ", ".join(draft.tags)
+    texts["chart"] = json.dumps(draft.chart.as_json(), ensure_ascii=False) if draft.chart else ""
     del texts["metrics"], texts["monitor_metric_config"], texts["enabled"]
     return texts | metrics_as_form(draft.metrics) | ({"enabled": "on"} if draft.enabled else {})
 
@@ -270,25 +290,39 @@ def latest_forms(site: Site, query: Query | None) -> dict[str, Any] | None:
     return {"forms": in_every_form(latest.columns, latest.text, latest.is_whole), "latest": latest}
 
 
-def tried_context(site: Site, typed: Mapping[str, str]) -> dict[str, Any]:
-    """What Try it shows: every form of the result, and the number that a metric would get."""
-    outcome = site.parts.trying.run(from_form(typed))
+def tried_context(site: Site, typed: Mapping[str, str], outcome: Outcome | Refused) -> dict[str, Any]:
+    """What Try it shows: every form of the result, and the number that a metric would get; or the error."""
     if isinstance(outcome, Refused):
-        return {"errors": outcome.errors}
+        return {"errors": outcome.errors} | guard_message(site, typed, outcome.errors)
     if outcome.status != "success":
-        return {"outcome": outcome}
+        sql = _lines(typed.get("query", ""))
+        place = failed_at(sql, outcome.error or "")
+        return {"outcome": outcome, "place": place, "text": with_excerpt(sql, outcome.error or "", place)}
     return {"outcome": outcome, **_tried_result(site, outcome, typed)}
 
 
-def completion(tables: list[Table]) -> dict[str, list[str]]:
-    """Each table with its columns; a name that two schemas share is told apart by its schema."""
+def guard_message(site: Site, typed: Mapping[str, str], errors: Mapping[str, str]) -> dict[str, Any]:
+    """Where in the text the guard's rule is broken, and the line to show with its reason."""
+    sql, source = _lines(typed.get("query", "")), site.parts.sources.by_name(typed.get("data_source", ""))
+    rules = site.parts.settings().rules
+    verdict = check(sql, source.dialect, rules) if source else check_words(sql, rules)
+    place = rejected_at(sql, verdict) if isinstance(verdict, Rejection) else None
+    return {"place": place, "text": with_excerpt(sql, errors.get("query", ""), place)}
+
+
+def completion(tables: list[Table]) -> dict[str, dict[str, str]]:
+    """Each table with its columns and their types; a name that two schemas share has its schema before it."""
     times = Counter(table.name for table in tables)
     return {
-        table.name if times[table.name] == 1 else f"{table.schema}.{table.name}": [
-            column for column, _ in table.columns
-        ]
+        table.name if times[table.name] == 1 else f"{table.schema}.{table.name}": dict(table.columns)
         for table in tables
     }
+
+
+def functions_of(dialect: str, rules: Rules) -> list[str]:
+    """The functions that the guard lets through, by the names that people type."""
+    known = language_named(dialect).functions.harmless | rules.allowed_functions
+    return sorted(name for name in known if _TYPED_NAME.fullmatch(name))
 
 
 def _conflict_page(site: Site, typed: Mapping[str, str], current: Query) -> Response:
@@ -326,6 +360,7 @@ def _tried_result(site: Site, outcome: Outcome, typed: Mapping[str, str]) -> dic
         "forms": in_every_form(outcome.columns, short.text, short.is_whole),
         "value": gauge_value(iter_rows(text), outcome.binary),
         "is_whole": short.is_whole,
+        "rows": beginning(text, MAX_POINTS, DRAWN_CHARACTERS),
         "name": site.parts.trying.results.keep(tried),
         "known": KnownResult(tried, "of the latest Try it"),
     }

@@ -1,6 +1,6 @@
 """The list of queries, and what can be done to each of them from its row."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -13,9 +13,11 @@ from plugbay.web import plain_integer
 from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.core.model import Execution, Query, Status
 from plugbay_scheduled_query.core.paging import MAX_SEARCH
+from plugbay_scheduled_query.core.rendering import Brief
 from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
 from plugbay_scheduled_query.repository.definitions import Filter, Listing, Sort, VersionConflict
 from plugbay_scheduled_query.web.api.runs import paused_reason
+from plugbay_scheduled_query.web.pages.charts import brief_of
 from plugbay_scheduled_query.web.pages.site import (
     EDITOR,
     LIST,
@@ -32,7 +34,8 @@ from plugbay_scheduled_query.web.pages.site import (
 
 LIMIT = 50  # queries on a page
 MAX_PAGE = 1_000_000
-MOST_SOURCES = 4  # shown with how full they are; the fullest first
+FULL = 0.8  # the share of possible starts from which on a source is worth a warning
+MOST_SOURCES = 4  # warned of; the fullest first
 QUICK_S = 0.3  # a run that ends within this shows its result at once
 SORTS = tuple(word for word in get_args(Sort) if word != "id")
 FILTERS = get_args(Filter)
@@ -44,7 +47,8 @@ router = APIRouter(prefix=PREFIX, include_in_schema=False)
 def queries(site: CurrentSite) -> Response:
     """The list."""
     context = list_context(site, list_view(site.asked))
-    return site.page("list", {**context, "topic": "list", "crumbs": ()})
+    context |= {"briefs": briefs(site, context["queries"]), "topic": "list", "crumbs": ()}
+    return site.page("list", context)
 
 
 @router.get("/rows")
@@ -53,7 +57,8 @@ def rows(site: CurrentSite) -> Response:
     context = list_context(site, list_view(site.asked))
     if site.has_seen(context["seen"]):
         return Response(status_code=UNCHANGED)
-    return site.page("list_live", {**context, "is_refresh": True})
+    context |= {"briefs": briefs(site, context["queries"]), "is_refresh": True}
+    return site.page("list_live", context)
 
 
 @router.get("/row/{query_id}")
@@ -200,13 +205,19 @@ def list_context(site: Site, view: ListView) -> dict[str, Any]:
         "pages": -(-total // view.limit),
         "counts": counts,
         "next_due": next_due,
-        "levels": levels[:MOST_SOURCES],
+        "levels": [(name, level) for name, level in levels if level.fill_then > FULL][:MOST_SOURCES],
         "under_way": overview.under_way([query.id for query in queries if query.running]),
         "timeout": site.parts.settings().query_timeout,
         "counters_fingerprint": counters,
         "seen": list_fingerprint(queries, site.parts.clock.now(), total, counters, [pauses, alarms]),
         "pauses": pauses,
     }
+
+
+def briefs(site: Site, queries: Sequence[Query]) -> dict[int, Brief | None]:
+    """The latest results in a few words, by query."""
+    latest = site.parts.overview.latest([query.id for query in queries])
+    return {query.id: brief_of(query, latest.get(query.id)) for query in queries}
 
 
 def fill_levels(site: Site) -> list[tuple[str, Any]]:
@@ -222,8 +233,14 @@ def _one_of(word: str, words: tuple[Any, ...]) -> Any:
 def _row_page(site: Site, query: Query) -> Response:
     under_way = site.parts.overview.under_way([query.id] if query.running else [])
     timeout = site.parts.settings().query_timeout
-    alarms = site.parts.alerts.states.alarming([query.id])
-    context = {"query": query, "under_way": under_way, "timeout": timeout, "alarms": alarms}
+    context = {
+        "query": query,
+        "under_way": under_way,
+        "timeout": timeout,
+        "alarms": site.parts.alerts.states.alarming([query.id]),
+        "briefs": briefs(site, [query]),
+        "sources": site.parts.catalogue.all(),
+    }
     return site.page("row", context)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from itertools import islice
 from typing import Any
 
@@ -15,9 +15,10 @@ from plugbay_scheduled_query.core.diff import compare
 from plugbay_scheduled_query.core.model import Execution, Query, Status
 from plugbay_scheduled_query.core.paging import BadParameter, Period, period
 from plugbay_scheduled_query.core.results import iter_rows
+from plugbay_scheduled_query.core.schedule import UnknownTimezone, zone
 from plugbay_scheduled_query.repository.history import ALL, HistoryFilter
 from plugbay_scheduled_query.web.pages.alert_form import alerts_of
-from plugbay_scheduled_query.web.pages.charts import WEEKS, calendar, duration_chart, shown, value_chart
+from plugbay_scheduled_query.web.pages.charts import WEEKS, calendar, duration_chart, ready, value_chart
 from plugbay_scheduled_query.web.pages.editor import upcoming
 from plugbay_scheduled_query.web.pages.listing import page_number
 from plugbay_scheduled_query.web.pages.series_view import MetricView, metric_view
@@ -37,6 +38,7 @@ ROWS = 200  # of a result on a page
 SERIES_POINTS = 100  # executions in a chart of series: each brings up to a hundred samples
 STATUSES = (ALL, *(status.value for status in Status))
 NO_EXECUTION = "There is no such execution. It may have been removed from the history."
+NO_RESULT = "This query has no result yet."
 DAY = len("2026-11-15")
 
 router = APIRouter(prefix=PREFIX, include_in_schema=False)
@@ -60,6 +62,19 @@ def live(site: CurrentSite, query_id: str) -> Response:
     return site.page("query_live", {**context, "is_refresh": True})
 
 
+@router.get("/query/{query_id}/result")
+def result(site: CurrentSite, query_id: str) -> Response:
+    """The latest result, a page of its rows at a time."""
+    query = site.query(query_id)
+    whole = site.parts.definitions.get(query.id, with_result=True)
+    latest = site.parts.overview.latest([query.id]).get(query.id)
+    if whole is None or whole.last_result is None or latest is None:
+        raise HTTPException(404, NO_RESULT)
+    context = _rows(whole.last_result, page_number(site.asked))
+    context |= {"query": whole, "latest": latest, "crumbs": crumbs(query), "topic": "query"}
+    return site.page("result", context)
+
+
 @router.get("/execution/{execution_id}", name="show")
 async def show_execution(site: CurrentSite, execution_id: str, user: CurrentUser) -> Response:
     """One execution, with a page of its rows."""
@@ -68,7 +83,7 @@ async def show_execution(site: CurrentSite, execution_id: str, user: CurrentUser
 
 def _execution_page(site: Site, execution_id: str) -> Response:
     execution, query = _found(site, execution_id)
-    context = _rows(execution, page_number(site.asked))
+    context = _rows(execution.result, page_number(site.asked))
     context |= {"execution": execution, "query": query, "crumbs": crumbs(query), "topic": "history"}
     return site.page("execution", context)
 
@@ -121,7 +136,7 @@ def history_view(given: Mapping[str, str]) -> HistoryView:
     date_from, date_to = given.get("date_from", "").strip(), given.get("date_to", "").strip()
     error, found = "", Period()
     try:
-        found = period(date_from, date_to)
+        found = period(date_from, date_to, _place(given.get("zone", "")))
     except BadParameter as problem:
         error = str(problem)
     wanted, days = HistoryFilter.of(status, found), (_day(date_from), _day(date_to))
@@ -132,7 +147,7 @@ def live_context(site: Site, query: Query) -> dict[str, Any]:
     """What changes with each execution."""
     parts = site.parts
     points = parts.histories.points(query.id, POINTS)
-    latest = parts.overview.latest([query.id]).get(query.id)
+    latest, made = ready(parts.overview, [query]).get(query.id, (None, None))
     today = parts.clock.now().date()
     days = parts.histories.days(query.id, today - timedelta(weeks=WEEKS), today)
     return {
@@ -140,7 +155,7 @@ def live_context(site: Site, query: Query) -> dict[str, Any]:
         "under_way": parts.overview.under_way([query.id] if query.running else []),
         "timeout": query.timeout or parts.settings().query_timeout,
         "latest": latest,
-        "shown": shown(query, latest),
+        "shown": made,
         "values": value_chart(points),
         "durations": duration_chart(points),
         "calendar": calendar(days, today),
@@ -212,6 +227,14 @@ def crumbs(query: Query) -> tuple[tuple[str, str], ...]:
     return (HOME, (query.name, f"{PREFIX}/query/{query.id}"))
 
 
+def _place(name: str) -> tzinfo:
+    """The zone that a browser shows its times in, and so means its days in; else UTC."""
+    try:
+        return zone(name or "UTC")
+    except UnknownTimezone:
+        return UTC
+
+
 def _day(text: str) -> str:
     """What a field for days can show; browsers complain about anything else."""
     try:
@@ -227,13 +250,13 @@ def _found(site: Site, execution_id: str) -> tuple[Execution, Query]:
     return execution, site.query(str(execution.scheduled_query_id))
 
 
-def _rows(execution: Execution, page: int) -> dict[str, Any]:
-    if execution.result is None:
+def _rows(text: str | None, page: int) -> dict[str, Any]:
+    if text is None:
         return {"rows": [], "row_count": 0, "page": 1, "pages": 0, "limit": ROWS}
-    count = sum(1 for _ in iter_rows(execution.result))
+    count = sum(1 for _ in iter_rows(text))
     pages = -(-count // ROWS)
     page = max(1, min(page, pages))
-    rows = list(islice(iter_rows(execution.result), (page - 1) * ROWS, page * ROWS))
+    rows = list(islice(iter_rows(text), (page - 1) * ROWS, page * ROWS))
     return {"rows": rows, "row_count": count, "page": page, "pages": pages, "limit": ROWS}
 
 

@@ -12,6 +12,7 @@ from plugbay import FlashMessage, flash, require_role
 from plugbay.web import came_from, row_id, url_below_root
 
 from plugbay_scheduled_query.core.model import Query
+from plugbay_scheduled_query.core.rendering import brief
 from plugbay_scheduled_query.dialects import DIALECTS, editor_name
 from plugbay_scheduled_query.web.dependencies import Parts, ServiceParts
 
@@ -61,6 +62,7 @@ class Site:
             "crumbs": (HOME,),
             "now": self.parts.clock.now(),
             "fingerprint": fingerprint,
+            "brief": brief,
             "query_fingerprint": query_fingerprint,
             "dialects": DIALECTS,
             "editor_name": editor_name,

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from plugbay_scheduled_query.core.model import Query
-from plugbay_scheduled_query.web.pages.charts import Shown, shown
+from plugbay_scheduled_query.web.pages.charts import Shown, ready
 from plugbay_scheduled_query.web.pages.listing import list_view, queries_in_view
 from plugbay_scheduled_query.web.pages.site import PREFIX, UNCHANGED, CurrentSite, Site, list_fingerprint
 
@@ -55,15 +55,17 @@ def widgets_page(site: Site) -> dict[str, Any]:
 
 def cards(site: Site, queries: Sequence[Query]) -> dict[str, Any]:
     """Their latest results, each made ready to be shown."""
-    latest = site.parts.overview.latest([query.id for query in queries])
-    made = [(query, latest.get(query.id), shown(query, latest.get(query.id))) for query in queries]
-    return {"cards": [(query, found, ready, size(ready)) for query, found, ready in made]}
+    made = ready(site.parts.overview, queries)
+    found = ((query, *made.get(query.id, (None, None))) for query in queries)
+    return {"cards": [(query, latest, one, size(one)) for query, latest, one in found]}
 
 
 def size(made: Shown | None) -> str:
     """How much room a card takes, by what is in it: `wide`, `tall`, both or neither."""
     if made is None or made.rendered.kind == "counter":
         return ""
+    if made.drawing:
+        return "wide tall"
     if made.rendered.kind == "raw":
         is_wide, is_tall = len(made.rendered.text) >= SHORT_TEXT, len(made.rendered.text) >= LONG_TEXT
     else:
