@@ -75,7 +75,8 @@ class Host(Protocol):
     secrets: Secrets
     """`encrypt(text)` and `decrypt(token)`; `add(owner, column)` names the column that keeps the tokens."""
     events: EventBus
-    """`on(name, listener, owner)` to hear of something, `emit(name, **data)` to tell of it."""
+    """`on(name, listener, owner)` to hear of something, `emit(name, **data)` to tell of it, `post` to have it
+    told without waiting for anybody."""
     menu: MenuManager
     """`add(owner, label, url)` for entries beside that of `module_menu_name`."""
     templates: Templates

@@ -21,6 +21,7 @@ from plugbay_scheduled_query.repository.alert_rows import (
     event_of,
     look_after,
 )
+from plugbay_scheduled_query.repository.bulk import Bulk, among
 from plugbay_scheduled_query.repository.rows import Row, first_metric_of
 from plugbay_scheduled_query.tables import alerts, queries
 
@@ -45,7 +46,7 @@ _WATCHED = sa.select(
 ).join(queries, queries.c.id == alerts.c.query_id)
 # locked in one order everywhere, so that a look and a recording never wait for each other
 _RULES = (
-    _WATCHED.where(alerts.c.query_id.in_(sa.bindparam("ids", expanding=True)))
+    _WATCHED.where(among(alerts.c.query_id))
     .where(alerts.c.enabled, queries.c.enabled, queries.c.deleted_at.is_(None))
     .order_by(alerts.c.id)
     .with_for_update(of=alerts)
@@ -60,9 +61,9 @@ _DUE = (
 _ANY_DUE = sa.select(alerts.c.id).where(alerts.c.look_at <= sa.bindparam("now")).limit(1)
 
 
-def _update_of(names: tuple[str, ...]) -> sa.Update:
+def _update_of(names: tuple[str, ...]) -> Bulk:
     update = sa.update(alerts).where(alerts.c.id == sa.bindparam("b_id"))
-    return update.values({name: sa.bindparam(name) for name in names})
+    return Bulk(update.values({name: sa.bindparam(name) for name in names}))
 
 
 _UPDATES = {names: _update_of(names) for names in (_OFTEN, _OFTEN + _SELDOM)}
@@ -207,8 +208,7 @@ def _store(connection: sa.Connection, findings: Sequence[_Finding], now: datetim
         found.settle(ids.get(found.row["id"]))
     for names, update in _UPDATES.items():
         rows = [_values(found.row, names) for found in findings if found.is_quiet == (names is _OFTEN)]
-        if rows:
-            connection.execute(update, rows)
+        update(connection, rows)
     return written
 
 

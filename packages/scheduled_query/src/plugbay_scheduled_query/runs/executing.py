@@ -189,7 +189,14 @@ class _Slice:
         duration_ms = outcome.duration_ms or round((self._clock.monotonic() - self._began) * 1000)
         began = replace(outcome, executed_at=self._began_at, duration_ms=duration_ms)
         self._begin()
-        self._ended(run, with_value(began, run, self._max_series))
+        self._ended(run, self._sampled(began, run))
+
+    def _sampled(self, outcome: Outcome, run: Run) -> Outcome:
+        try:
+            return with_value(outcome, run, self._max_series)
+        except Exception as error:  # the fault of one result, and nobody else's
+            log.exception("execution_failed", query=run.query_name)
+            return failed(f"internal error: {type(error).__name__}", outcome.executed_at)
 
     def _begin(self) -> None:
         self._began_at, self._began = self._clock.now(), self._clock.monotonic()

@@ -99,10 +99,10 @@ class Service:
         self._runs = InFlight()
         self._claiming = Claiming(clock, self._claims, engine, self._runs, settings, self._submit)
         self._by_hand = Admission(self._submit_first, lambda: most_by_hand(engine.workers), largest=1)
-        keeping = keeping or (lambda: settings().keeping)
-        self._recorder = Recorder(Recording(store, node.id), clock.now, keeping, self._recorded)
         self._feed = feed
         self._teller = Teller(tell)
+        keeping = keeping or (lambda: settings().keeping)
+        self._recorder = Recorder(Recording(store, node.id), clock.now, keeping, self._recorded)
         self._heartbeat = Heartbeat(self._beat, lambda: len(self._runs))
 
     # what the clock asks for

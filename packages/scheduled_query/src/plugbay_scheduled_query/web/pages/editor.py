@@ -31,6 +31,7 @@ from plugbay_scheduled_query.repository.definitions import VersionConflict
 from plugbay_scheduled_query.web.doors import stopped_when_gone
 from plugbay_scheduled_query.web.pages.alert_form import PREFIX as ALERT_PREFIX
 from plugbay_scheduled_query.web.pages.alert_form import alerts_of, from_alert_form, wants_alert
+from plugbay_scheduled_query.web.pages.alert_form import form_context as alert_context
 from plugbay_scheduled_query.web.pages.alert_form import preview as alert_preview
 from plugbay_scheduled_query.web.pages.alerts import create_from_form
 from plugbay_scheduled_query.web.pages.charts import DRAWN_CHARACTERS, in_every_form
@@ -188,6 +189,7 @@ def form_page(
         "alerts": alerts_of(site, query) if query else [],
         "alert_errors": {},
         "alert_preview": alert_preview(site, typed, query),
+        **alert_context(site, typed),
         **(more if "metric" in more else metric_context(site, typed, query=query)),
         **more,
     }
