@@ -7,7 +7,9 @@ import threading
 import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
+from plugbay_scheduled_query.runs.service import Ran
 from plugbay_scheduled_query.tables import runs
+from plugbay_scheduled_query.web.api.runs import run_message
 from service_world import until
 
 FOREVER = (
@@ -256,16 +258,11 @@ def test_deleting_a_query_stops_its_run(service):
     assert execution.error_message == "cancelled by editor"
 
 
-def test_the_link_has_a_word_for_every_end(service):
-    from plugbay_scheduled_query.runs.service import Ran
-    from plugbay_scheduled_query.web.api.runs import run_message
-
-    made = service.create("SELECT 1", name="Named")
-    query = service.parts.definitions.get(made["id"])
-    going_on = run_message(Ran(query, "running"))
+def test_the_link_has_a_word_for_every_end():
+    going_on = run_message(Ran("running"), "Named")
     assert (going_on.level, going_on.text) == (
         "info",
         "“Named” is still running; its result will be here when it is done.",
     )
-    assert run_message(Ran(query, "timeout")).text == "“Named” timed out: no reason given"
-    assert run_message(Ran(query, "success")).text == "“Named” ran."
+    assert run_message(Ran("timeout"), "Named").text == "“Named” timed out: no reason given"
+    assert run_message(Ran("success"), "Named").text == "“Named” ran."

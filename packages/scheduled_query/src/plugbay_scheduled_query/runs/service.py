@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 from anyio.to_thread import run_sync
 from plugbay import Clock, Store, get_logger
 
-from plugbay_scheduled_query.core.model import Execution, Feed, Outcome, Query, Run, Trigger
+from plugbay_scheduled_query.core.model import Execution, Feed, Outcome, Run, Trigger
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories
@@ -65,9 +65,9 @@ class Engine(Timers, Protocol):
 class Ran:
     """What Run Now led to: how the run ended, or that it goes on."""
 
-    query: Query
     status: Literal["success", "failed", "timeout", "running"]
     execution: Execution | None = None
+    error: str | None = None
 
 
 class Service:
@@ -147,8 +147,9 @@ class Service:
         run_id, promise = begun
         if promise is None:
             await self._end_elsewhere(run_id, wait_s)
-            return await run_sync(self._look, query_id, None)
-        return await run_sync(self._look, query_id, await _awaited(promise, wait_s))
+            return await run_sync(self._look, query_id)
+        execution = await _awaited(promise, wait_s)
+        return _ran(execution) if execution else await run_sync(self._look, query_id)
 
     def begin_now(self, query_id: int, by: str) -> tuple[int, Promise | None] | None:
         """The same without waiting: the run's id, and a promise if it is in this process."""
@@ -289,15 +290,15 @@ class Service:
         self._teller.put(told)
         self._claiming.done(run for run, _ in group)
 
-    def _look(self, query_id: int, execution: Execution | None) -> Ran | None:
+    def _look(self, query_id: int) -> Ran | None:
+        """What the store knows of a run that is not of this process, or goes on."""
         query = self._definitions.get(query_id)
         if query is None:
             return None
-        if execution is None and query.running:
-            return Ran(query, "running")
-        execution = execution or self._histories.latest(query_id)
-        status = execution.status if execution else query.last_status
-        return Ran(query, status.value if status else "running", execution)
+        if query.running or query.last_status is None:
+            return Ran("running")
+        execution = self._histories.latest(query_id)
+        return _ran(execution) if execution else Ran(query.last_status.value, error=query.last_error)
 
     async def _end_elsewhere(self, run_id: int, wait_s: float) -> None:
         """Waits for a run of another process."""
@@ -354,6 +355,10 @@ def _is_stopped(job: Job) -> bool:
 
 def _who(reason: str) -> str:
     return reason.removeprefix(BY_A_PERSON)
+
+
+def _ran(execution: Execution) -> Ran:
+    return Ran(execution.status.value, execution, execution.error_message)
 
 
 async def _awaited(promise: Promise, wait_s: float) -> Execution | None:

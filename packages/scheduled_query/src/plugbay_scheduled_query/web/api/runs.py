@@ -52,7 +52,9 @@ async def run_now_by_link(
     if reason := await run_sync(paused_reason, parts, query_id):
         flash(request, FlashMessage(reason, "error"))
     else:
-        flash(request, run_message(await _run(parts, query_id, user.name, USUAL_WAIT_S)))
+        ran = await _run(parts, query_id, user.name, USUAL_WAIT_S)
+        name = await run_sync(parts.definitions.name_of, query_id)
+        flash(request, run_message(ran, name or "The query"))
     return RedirectResponse(url_below_root(request, LIST), 303)
 
 
@@ -92,15 +94,15 @@ def cancel(parts: ServiceParts, query_id: QueryId, user: CurrentUser) -> Respons
     return json_response({"status": "cancelling"}, 202)
 
 
-def run_message(ran: Ran) -> FlashMessage:
+def run_message(ran: Ran, query_name: str) -> FlashMessage:
     """What happened, for the person who asked."""
-    name, execution = f"“{ran.query.name}”", ran.execution
+    name, execution = f"“{query_name}”", ran.execution
     if ran.status == "running":
         return FlashMessage(f"{name} is still running; its result will be here when it is done.", "info")
     if ran.status == "success":
         took = f" in {execution.duration_ms:,} ms" if execution else ""
         return FlashMessage(f"{name} ran{took}.")
-    reason = (execution.error_message if execution else ran.query.last_error) or "no reason given"
+    reason = ran.error or "no reason given"
     word = "timed out" if ran.status == "timeout" else "failed"
     return FlashMessage(f"{name} {word}: {reason}", "error")
 
