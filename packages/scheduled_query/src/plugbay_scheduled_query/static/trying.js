@@ -21,7 +21,7 @@ button.addEventListener("htmx:beforeRequest", () => {
   timer = setInterval(() => { state.textContent = `Running for ${seconds()} …`; }, 1000);
 });
 for (const name of ["htmx:afterRequest", "htmx:sendAbort", "htmx:sendError"]) button.addEventListener(name, () => clearInterval(timer));
-button.addEventListener("htmx:afterRequest", ({ detail }) => { if (detail.successful) state.textContent = ""; });
+button.addEventListener("htmx:afterRequest", ({ detail }) => { if (detail.xhr.status) state.textContent = ""; }); // what was cancelled has none
 document.getElementById("cancel-try").addEventListener("click", () => { stop(); button.focus(); });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.defaultPrevented || !isRunning()) return;

@@ -71,7 +71,6 @@ Timezone = Annotated[Zone | None, QueryParameter(description="A name such as Eur
 OBJECTS = {
     "tags": (list, "a list of texts"),
     "monitor_metric_config": (dict, "an object"),
-    "metrics": (list, "a list of objects"),
     "chart": (dict, "an object"),
 }
 Count = Annotated[int, Field(ge=1, le=100), PLAIN, QueryParameter(description="How many times to tell.")]
