@@ -18,17 +18,19 @@ from statistics import median, quantiles
 
 import psutil
 import sqlalchemy as sa
-from bench_service import MIGRATIONS, Reports, fill
+from bench_service import MIGRATIONS, fill
 from plugbay import EventBus, Store, SystemClock
 from plugbay.store import open_store
 from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.executor import Executor
+from plugbay_scheduled_query.repository.pauses import Pauses
 from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
 from plugbay_scheduled_query.runs.service import JOB, Service
-from plugbay_scheduled_query.runs.telling import Told
+from plugbay_scheduled_query.runs.stuck import StuckSessions
+from plugbay_scheduled_query.runs.telling import Reports, Told
 from plugbay_scheduled_query.settings import Settings
 from plugbay_task_worker.embedded import EmbeddedEngine
 from plugbay_task_worker.tick_claims import MemoryTickClaims
@@ -36,7 +38,7 @@ from plugbay_task_worker.tick_claims import MemoryTickClaims
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import postgres
 
-ROUNDS = int(__import__("os").environ.get("ROUNDS", "3"))
+ROUNDS = 3
 PARALLEL = 8
 
 
@@ -56,12 +58,12 @@ class Place:
     """A store and a source, and whose CPU time beside ours counts."""
 
     store: Store
-    target: Target
+    where: Target
     folder: Path
     database: psutil.Process | None = None
 
-    def target_of(self, source_id: int) -> Target:
-        return self.target
+    def target(self, source_id: int) -> Target:
+        return self.where
 
 
 @contextmanager
@@ -113,7 +115,8 @@ class Round:
         self._count = 0
         self._done = threading.Event()
         self._due_at = datetime.now(UTC)
-        executing = Executing(clock, _Targets(place), self._executor, lambda: settings)
+        sessions = StuckSessions(clock, Pauses(place.store), self._executor, place, EventBus())
+        executing = Executing(clock, place, self._executor, lambda: settings, sessions)
         self._service = Service(
             store=place.store,
             clock=clock,
@@ -172,22 +175,13 @@ class Round:
     def _database_s(self) -> float:
         if self._place.database is None:
             return 0.0
-        family = [self._place.database, *self._place.database.children(recursive=True)]
-        return sum(sum(member.cpu_times()[:2]) for member in family)
-
-
-class _Targets:
-    def __init__(self, place: Place) -> None:
-        self._place = place
-
-    def target(self, source_id: int) -> Target:
-        return self._place.target
+        server = self._place.database
+        running = sum(sum(session.cpu_times()[:2]) for session in server.children(recursive=True))
+        return running + sum(server.cpu_times()[:4])  # its own, and that of sessions that have ended
 
 
 def main() -> None:
-    for name, on in [("SQLite", on_sqlite), ("PostgreSQL", on_postgresql)][
-        int(__import__("os").environ.get("FROM", "0")) :
-    ]:
+    for name, on in (("SQLite", on_sqlite), ("PostgreSQL", on_postgresql)):
         with on() as place:
             at_work = Round(place)
             at_work.measure(100)  # runners are up, statements are compiled

@@ -1,8 +1,7 @@
-"""The service on a SQLite store: cycles, claims, throughput, lateness, history pages, /metrics."""
+"""The service on a SQLite store: cycles, claims, history pages, /metrics. For runs see `bench_runs.py`."""
 
 import sqlite3
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -19,7 +18,7 @@ from plugbay.store import open_store
 from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.assembly import Assembly
 from plugbay_scheduled_query.core.draft import Draft
-from plugbay_scheduled_query.core.model import Execution, MetricConfig, Outcome, Run
+from plugbay_scheduled_query.core.model import MetricConfig
 from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
@@ -27,13 +26,13 @@ from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.gauges import StoredGauges
 from plugbay_scheduled_query.repository.history import Histories, HistoryFilter
+from plugbay_scheduled_query.repository.pauses import Pauses
 from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
-from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
-from plugbay_scheduled_query.runs.service import JOB, Service
-from plugbay_scheduled_query.runs.telling import Reports
+from plugbay_scheduled_query.runs.service import Service
+from plugbay_scheduled_query.runs.stuck import StuckSessions
 from plugbay_scheduled_query.settings import Settings
 from plugbay_task_worker.embedded import EmbeddedEngine
 from plugbay_task_worker.tick_claims import MemoryTickClaims
@@ -126,9 +125,18 @@ def idle_cycle(store: Store, folder: Path) -> tuple[float, float]:
     clock, settings = SystemClock(), Settings()
     executor = Executor(1, clock=clock)
     engine = EmbeddedEngine(clock, MemoryTickClaims(), workers=4)
-    service = service_on(store, folder, engine, executor, settings, lambda finished, recorded: None)
+    sessions = StuckSessions(clock, Pauses(store), executor, Shop(folder / "shop.db"), EventBus())
+    service = Service(
+        store=store,
+        clock=clock,
+        node=Node(folder / "data"),
+        engine=engine,
+        executing=Executing(clock, Shop(folder / "shop.db"), executor, lambda: settings, sessions),
+        settings=lambda: settings,
+        tell=lambda told: None,
+    )
     nothing: Any = None
-    parts: Any = SimpleNamespace(service=service, settings=lambda: settings)
+    parts: Any = SimpleNamespace(service=service, sessions=sessions, settings=lambda: settings)
     assembly = Assembly(
         parts=parts,
         engine=engine,
@@ -164,83 +172,6 @@ class Shop:
 
     def target(self, source_id: int) -> Target:
         return self._target
-
-
-def service_on(
-    store: Store,
-    folder: Path,
-    engine: EmbeddedEngine,
-    executor: Executor,
-    settings: Settings,
-    tell: Callable[[Run, Outcome, Execution], None],
-) -> Service:
-    clock = SystemClock()
-    return Service(
-        store=store,
-        clock=clock,
-        node=Node(folder / "data"),
-        engine=engine,
-        executing=Executing(clock, Shop(folder / "shop.db"), executor, lambda: settings),
-        settings=lambda: settings,
-        tell=tell,
-    )
-
-
-def bench_throughput(count: int, max_parallel: int = 8) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        store, _ = fresh_store(folder)
-        path = Path(folder) / "shop.db"
-        with closing(sqlite3.connect(path)) as connection, connection:
-            connection.execute("CREATE TABLE orders (total REAL)")
-        clock, settings = SystemClock(), Settings(interval=0, max_parallel=max_parallel)
-        executor = Executor(max_parallel, clock=clock, ahead=max_parallel)
-        engine = EmbeddedEngine(clock, MemoryTickClaims(), workers=max_parallel + 4)
-        late: list[float] = []
-        done, reports = threading.Event(), Reports(EventBus())
-
-        def tell(run: Run, outcome: Outcome, execution: Execution) -> None:
-            reports.tell(run, outcome, execution)
-            late.append((execution.executed_at - start_at).total_seconds() * 1000)
-            if len(late) >= count:
-                done.set()
-
-        service = service_on(store, Path(folder), engine, executor, settings, tell)
-        engine.handle(owner=OWNER, name=JOB, call=service.execute, returned=service.returned)
-        engine.start()
-        fill(store, 8, datetime.now(UTC))  # a warm-up: runners are up, statements are compiled
-        start_at = datetime.now(UTC)
-        service.tick()
-        while service.running:
-            threading.Event().wait(0.05)
-        with store.begin() as connection:
-            connection.execute(sa.delete(tables.queries))
-            connection.execute(sa.delete(tables.states))
-        late.clear()
-        fill(store, count, datetime.now(UTC))
-        cpu, start_at, started = time.process_time(), datetime.now(UTC), time.perf_counter()
-        service.tick()
-        assert done.wait(120)
-        wall, cpu = time.perf_counter() - started, time.process_time() - cpu
-        p99 = quantiles(late, n=100)[98]
-        low = _lowest_id(store)
-        raw = raw_sqlite.record(
-            Path(folder) / "data/plugbay.db", str(datetime.now(UTC)), range(low, low + count)
-        )
-        print(
-            f"{count:,} due at once, {max_parallel} in parallel: {count / wall:,.0f} recorded a second, "
-            f"{cpu / count * 1000:.2f} ms CPU of the server each; "
-            f"starts: p50 {median(late):.0f} ms, p99 {p99:.0f} ms; to write them alone takes the raw driver "
-            f"{raw / count:.2f} ms each"
-        )
-        engine.stop(5)
-        service.close()
-        executor.close()
-        store.close()
-
-
-def _lowest_id(store: Store) -> int:
-    with store.connect() as connection:
-        return int(connection.scalar(sa.select(sa.func.min(tables.queries.c.id))) or 0)
 
 
 def bench_history(count: int = 1_000_000) -> None:
@@ -324,9 +255,6 @@ def bench_metrics(count: int = 10_000) -> None:
 
 def main() -> None:
     bench_cycles()
-    print("\n# Executions of a trivial query on SQLite at interval 0")
-    bench_throughput(100)
-    bench_throughput(3000)
     bench_history()
     bench_metrics()
 

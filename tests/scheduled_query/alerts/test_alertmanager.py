@@ -67,7 +67,7 @@ def test_it_shows_what_fires_with_its_labels_until_it_is_resolved(
     watch.clock.jump(-60)  # Alertmanager has a clock of its own, and does not believe in an end to come
     watch.channel("am", f"alertmanager://{alertmanager}")
     metric = MetricConfig("shop_orders", {"shop": "eu", "severity": "of no matter"})
-    query = watch.add_query("Orders", monitor_metric_config=metric)
+    query = watch.add_query("Orders", metrics=(metric,))
     alert = watch.alert(query, name="Too many", severity="critical")
     watch.record(query, 11)
     watch.deliver()

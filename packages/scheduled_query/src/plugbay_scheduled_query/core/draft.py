@@ -234,8 +234,6 @@ def check_timeout(given: Any, maximum: int) -> int | None:
     """Whole seconds; null is the service's own limit."""
     if given is None:
         return None
-    if isinstance(given, float) and given.is_integer():
-        given = int(given)  # JSON knows one kind of number: 30.0 is 30
     if isinstance(given, bool) or not isinstance(given, int):
         raise FieldRefused("must be a whole number of seconds")
     if not 1 <= given <= maximum:
