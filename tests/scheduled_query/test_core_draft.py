@@ -361,7 +361,6 @@ def test_a_time_zone_must_exist() -> None:
 def test_a_time_limit_is_whole_seconds_up_to_the_maximum() -> None:
     assert accepted(timeout=1).timeout == 1
     assert accepted(timeout=300).timeout == 300
-    assert accepted(timeout=30.0).timeout == 30
     assert errors(timeout=301) == {"timeout": "must be from 1 to 300 seconds"}
     assert errors(timeout=0) == {"timeout": "must be from 1 to 300 seconds"}
     assert errors(replace(RULES, query_timeout_max=10), timeout=11) == {
@@ -369,7 +368,7 @@ def test_a_time_limit_is_whole_seconds_up_to_the_maximum() -> None:
     }
 
 
-@pytest.mark.parametrize("timeout", ["30", 1.5, True, [], {}])
+@pytest.mark.parametrize("timeout", ["30", 1.0, True, [], {}])
 def test_a_time_limit_of_another_kind_is_refused(timeout: Any) -> None:
     assert errors(timeout=timeout) == {"timeout": "must be a whole number of seconds"}
 

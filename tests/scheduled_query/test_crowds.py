@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,20 @@ class Crowd:
 
     def refusal(self) -> httpx2.Response:
         return next(answer for answer in self.answers if answer.status_code == 429)
+
+
+def test_who_hangs_up_stops_what_they_tried_and_makes_room(world: World):
+    fickle = world.person("fickle")
+    slow = json.dumps({"query": SLEEPS, "data_source": "sleepy", "timeout": LONG_S})
+    quick = {"query": "SELECT 1 AS one", "data_source": "shop"}
+    headers = {"Authorization": fickle.headers["Authorization"], "Content-Type": "application/json"}
+    calls = [HTTPConnection(fickle.base_url.host, fickle.base_url.port) for _ in range(TRIES.of_one)]
+    for call in calls:
+        call.request("POST", "/api/try", slow, headers)
+    until(lambda: fickle.post("/api/try", json=quick).status_code == 429)
+    for call in calls:
+        call.close()
+    until(lambda: fickle.post("/api/try", json=quick).status_code == 200)
 
 
 def test_forty_five_tries_hold_up_nobody(world: World, bystander: Callable[[], None]):
