@@ -22,6 +22,7 @@ from bench_service import MIGRATIONS, fill
 from plugbay import EventBus, Store, SystemClock
 from plugbay.store import open_store
 from plugbay_scheduled_query import tables
+from plugbay_scheduled_query.core.model import Execution, Outcome, Run
 from plugbay_scheduled_query.core.source import Target
 from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.repository.pauses import Pauses
@@ -30,7 +31,7 @@ from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
 from plugbay_scheduled_query.runs.service import JOB, Service
 from plugbay_scheduled_query.runs.stuck import StuckSessions
-from plugbay_scheduled_query.runs.telling import Reports, Told
+from plugbay_scheduled_query.runs.telling import Reports
 from plugbay_scheduled_query.settings import Settings
 from plugbay_task_worker.embedded import EmbeddedEngine
 from plugbay_task_worker.tick_claims import MemoryTickClaims
@@ -124,7 +125,7 @@ class Round:
             engine=self._engine,
             executing=executing,
             settings=lambda: settings,
-            tell=self._tell,
+            ears=[self._reports.tell, self._hear],
         )
         self._engine.handle(
             owner=OWNER, name=JOB, call=self._service.execute, returned=self._service.returned
@@ -161,10 +162,8 @@ class Round:
         self._service.close()
         self._executor.close()
 
-    def _tell(self, group: list[Told]) -> None:
-        for run, outcome, execution in group:
-            self._reports.tell(run, outcome, execution)
-            self._late.append((execution.executed_at - self._due_at).total_seconds() * 1000)
+    def _hear(self, run: Run, outcome: Outcome, execution: Execution) -> None:
+        self._late.append((execution.executed_at - self._due_at).total_seconds() * 1000)
         if len(self._late) >= self._count:
             self._done.set()
 

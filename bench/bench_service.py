@@ -133,7 +133,7 @@ def idle_cycle(store: Store, folder: Path) -> tuple[float, float]:
         engine=engine,
         executing=Executing(clock, Shop(folder / "shop.db"), executor, lambda: settings, sessions),
         settings=lambda: settings,
-        tell=lambda told: None,
+        ears=(),
     )
     nothing: Any = None
     parts: Any = SimpleNamespace(service=service, sessions=sessions, settings=lambda: settings)

@@ -19,7 +19,7 @@ from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
 from plugbay_scheduled_query.runs.service import JOB, TASK, Ran, Service
 from plugbay_scheduled_query.runs.stuck import StuckSessions
-from plugbay_scheduled_query.runs.telling import Reports, Told
+from plugbay_scheduled_query.runs.telling import Reports
 from plugbay_scheduled_query.settings import Settings
 from plugbay_task_worker.embedded import EmbeddedEngine
 from plugbay_task_worker.tick_claims import MemoryTickClaims
@@ -63,15 +63,11 @@ class World:
             engine=self.engine,
             executing=Executing(clock, Shop(shop), self.executor, lambda: self.settings, self.sessions),
             settings=lambda: self.settings,
-            tell=self._tell,
+            ears=[self.reports.tell],
         )
         self.engine.handle(owner=OWNER, name=JOB, call=self.service.execute, returned=self.service.returned)
         self.engine.every(owner=OWNER, name=TASK, seconds=60, call=self.service.tick)
         self.engine.start()
-
-    def _tell(self, group: list[Told]) -> None:
-        for told in group:
-            self.reports.tell(*told)
 
     def settle(self) -> None:
         """Until nothing is on its way any more."""

@@ -200,3 +200,27 @@ def test_one_can_ask_whether_anybody_listens():
 def test_the_hosts_own_events_cannot_be_posted():
     with pytest.raises(ReservedEvent):
         EventBus().post("plugbay.ready")
+
+
+def test_what_is_posted_while_its_owner_leaves_is_told_to_nobody():
+    bus, heard = EventBus(), []
+    bus.on("order.placed", heard.append, owner="gone")
+    [subscription] = bus._subscriptions
+    bus.remove_owner("gone")
+    assert bus._courier(subscription) is None
+
+
+def test_what_waits_for_an_owner_that_leaves_is_counted_in_the_log(caplog: pytest.LogCaptureFixture):
+    bus, go_on, begun = EventBus(), threading.Event(), threading.Event()
+
+    def listen(event: Event) -> None:
+        begun.set()
+        go_on.wait(60)
+
+    bus.on("order.placed", listen, owner="gone")
+    for _ in range(3):
+        bus.post("order.placed")
+    begun.wait(60)
+    bus.remove_owner("gone")
+    go_on.set()
+    assert "events_lost owner=gone count=2" in caplog.text

@@ -12,8 +12,9 @@ from fakes import FakeClock
 from plugbay import Store
 from plugbay.store import open_store
 from plugbay_scheduled_query import tables
-from plugbay_scheduled_query.core.model import MetricConfig
+from plugbay_scheduled_query.core.model import Execution, MetricConfig, Outcome, Run, Status, Trigger
 from plugbay_scheduled_query.repository.recording import Recording
+from plugbay_scheduled_query.runs.telling import Teller
 from plugbay_scheduled_query.settings import Settings
 from service_world import FOREVER, executions, run_now, until
 
@@ -386,3 +387,21 @@ def test_a_slow_run_holds_up_none_of_its_slice(world, add_query, make_due, histo
     here.service.tick()
     until(lambda: all(len(executions(histories, query)) == 1 for query in quick))
     assert {executions(histories, query)[0].attempt for query in quick} == {1}
+
+
+def test_an_ear_that_fails_costs_neither_the_other_ears_nor_the_other_executions(caplog):
+    heard: list[str] = []
+
+    def fail(run, outcome, execution) -> None:
+        raise RuntimeError("deaf")
+
+    teller = Teller([fail, lambda run, outcome, execution: heard.append(run.query_name)])
+    runs = [
+        Run(id=n, query_id=n, query_name=f"q{n}", source_id=1, sql="", trigger=Trigger.MANUAL) for n in (1, 2)
+    ]
+    now = datetime(2026, 11, 15, tzinfo=UTC)
+    execution = Execution(scheduled_query_id=1, executed_at=now, duration_ms=1, status=Status.SUCCESS)
+    teller.put([(run, Outcome(Status.SUCCESS), execution) for run in runs])
+    teller.close()
+    assert heard == ["q1", "q2"]
+    assert caplog.text.count("after_execution_failed") == 2

@@ -74,7 +74,9 @@ class Line:
             frame = self._reader.read()
             assert frame is not None
             kinds.append(FrameKind(frame[0]))
-        return kinds, json.loads(frame[1])
+        end = json.loads(frame[1])
+        assert end.pop("ms") >= 0
+        return kinds, end
 
     def close(self) -> None:
         self.channel.close()
@@ -161,6 +163,13 @@ def test_a_cancel_is_for_one_statement_of_a_slice(line: Line, sqlite_url: str):
     line.watch._cancelled.add(2)
     line.ask(sqlite_url, "SELECT 1", "SELECT 2", "SELECT 3")
     assert [line.answer()[1]["status"] for _ in range(3)] == ["success", "unbegun", "success"]
+
+
+def test_a_cancel_of_what_is_over_is_forgotten(line: Line, sqlite_url: str):
+    line.ask(sqlite_url, "SELECT 1", number=5)
+    line.answer()
+    assert not line.watch._is_open(5)
+    assert line.watch._is_open(6)
 
 
 def test_a_runner_that_ran_out_of_memory_says_so_and_ends(

@@ -172,3 +172,68 @@ def test_asides_leave_runners_to_the_others(sqlite_url: str):
         assert {look.outcome().error for look in looks} == {"cancelled by ann"}
     finally:
         executor.close()
+
+
+def test_whoever_stumbles_over_an_answer_does_not_leave_a_runner_that_answers_others(
+    asker: Asker, sqlite_url: str
+):
+    """What it is still at must not be taken for the answer to the next question."""
+
+    def stumble(left: object) -> None:
+        raise RuntimeError("nobody thought of this")
+
+    place = target(sqlite_url)
+    texts = ["SELECT 1", ENDLESS, "SELECT 3"]
+    statements = [Statement(text, place, text, 2) for text in texts]
+    with pytest.raises(RuntimeError):
+        asker.executor.run_slice(statements, lambda _, outcome: None, stumble)
+    for number in range(4):
+        assert asker.value(sqlite_url, f"SELECT {number}") == number
+
+
+def test_a_number_is_never_used_again(asker: Asker, sqlite_url: str, monkeypatch: pytest.MonkeyPatch):
+    """A cancel may come between the loan of a runner and the question."""
+    asker.ask(sqlite_url, "SELECT 1")
+    take = asker.executor._pool.take
+
+    def take_and_cancel(*args: Any) -> Any:
+        child = take(*args)
+        monkeypatch.undo()
+        asker.executor._underway["first"].cancelled_by = "ann"
+        child.cancel(child.last_number + 1)
+        return child
+
+    monkeypatch.setattr(asker.executor._pool, "take", take_and_cancel)
+    assert asker.ask(sqlite_url, "SELECT 1", run_id="first").error == "cancelled by ann"
+    assert asker.value(sqlite_url, "SELECT 2") == 2
+
+
+@pytest.mark.usefixtures("patient")
+def test_one_that_is_cancelled_while_the_slice_waits_for_a_runner_is_not_begun(sqlite_url: str):
+    executor = Executor(1)
+    asker = Asker(executor)
+    try:
+        slow = Slice(asker, sqlite_url, ENDLESS)
+        pid_at_work(asker)
+        waiting = Slice(asker, sqlite_url, "SELECT 1", "SELECT 2", "SELECT 3")
+        eventually(lambda: executor.cancel("SELECT 2", "ann"))
+        executor.cancel(ENDLESS, "bob")
+        slow.wait()
+        assert waiting.wait().ended == {"SELECT 1": "success", "SELECT 3": "success"}
+        assert waiting.left == {"SELECT 2": "ann"}
+    finally:
+        executor.close()
+
+
+@pytest.mark.usefixtures("patient")
+def test_the_time_of_one_is_not_counted_for_the_next(asker: Asker, sqlite_url: str):
+    place, took = target(sqlite_url), {}
+    pause = threading.Event()
+
+    def end(statement: Statement, outcome: Outcome) -> None:
+        took[statement.sql] = outcome.duration_ms
+        pause.wait(0.5)  # as long as it may take to look through a large result
+
+    statements = [Statement(text, place, text, 30) for text in ("SELECT 1", "SELECT 2")]
+    asker.executor.run_slice(statements, end, print)
+    assert took["SELECT 2"] < 500

@@ -74,8 +74,8 @@ class EventBus:
             raise ReservedEvent(name=name)
         event = Event(name, data)
         for subscription in self._subscriptions:
-            if subscription.event == name:
-                self._courier(subscription.owner).put(partial(self._call, subscription, event), name)
+            if subscription.event == name and (courier := self._courier(subscription)):
+                courier.put(partial(self._call, subscription, event), name)
 
     def is_heard(self, name: str) -> bool:
         """Whether anybody listens: of what nobody hears, nothing need be made."""
@@ -84,7 +84,12 @@ class EventBus:
     @property
     def is_told(self) -> bool:
         """Whether all that was posted has been told."""
-        return all(courier.is_idle for courier in [*self._couriers.values()])
+        return self.wait_told(0.0)
+
+    def wait_told(self, limit_s: float) -> bool:
+        """Waits until all that was posted has been told; False if that takes too long."""
+        deadline = time.monotonic() + limit_s
+        return all(courier.wait_idle(deadline) for courier in [*self._couriers.values()])
 
     def emit_lifecycle(self, name: str, /, limit_s: float | None = None, **data: Any) -> None:
         """For the host alone: emits `plugbay.<name>`; a listener that takes longer than the limit is left."""
@@ -106,8 +111,12 @@ class EventBus:
         if courier:
             courier.close()
 
-    def _courier(self, owner: str) -> "Courier":
+    def _courier(self, subscription: Subscription) -> "Courier | None":
+        """Who tells this owner; nobody, if it has left meanwhile."""
+        owner = subscription.owner
         with self._lock:
+            if subscription not in self._subscriptions:
+                return None
             if owner not in self._couriers:
                 self._couriers[owner] = Courier(owner)
             return self._couriers[owner]
@@ -141,10 +150,11 @@ class Courier:
         self._lost = 0
         threading.Thread(target=self._work, name=f"events-{owner}", daemon=True).start()
 
-    @property
-    def is_idle(self) -> bool:
+    def wait_idle(self, deadline: float) -> bool:
+        """Waits until all is told; `deadline` is by the machine's monotonic clock."""
         with self._changed:
-            return not self._waiting and self._busy_since is None
+            patience_s = max(0.0, deadline - time.monotonic())
+            return self._changed.wait_for(lambda: not self._waiting and self._busy_since is None, patience_s)
 
     def put(self, call: Callable[[], None], event: str) -> None:
         with self._changed:
@@ -152,15 +162,17 @@ class Courier:
                 self._lost += 1
             else:
                 self._waiting.append((call, event))
-                self._changed.notify()
+                self._changed.notify_all()
             self._name_if_slow()
 
     def close(self) -> None:
         """Tells nothing any more; a call under way goes on."""
         with self._changed:
             self._is_closed = True
+            if self._waiting:
+                log.warning("events_lost", owner=self._owner, count=len(self._waiting), reason="it leaves")
             self._waiting.clear()
-            self._changed.notify()
+            self._changed.notify_all()
 
     def _work(self) -> None:
         while call := self._next():
@@ -170,6 +182,7 @@ class Courier:
         with self._changed:
             self._name_if_slow()
             self._busy_since, self._is_named = None, False
+            self._changed.notify_all()
             self._changed.wait_for(lambda: self._waiting or self._is_closed)
             if self._is_closed:
                 return None

@@ -51,6 +51,7 @@ from plugbay.web.pages import StaticFiles, Templates, static_router
 
 HERE = Path(__file__).parent
 FIRST_PASSWORD = "first-admin-password"  # noqa: S105 - a file's name
+LAST_NEWS_S = 2.0  # for listeners to hear what was posted before they go
 CLEAR_UP_S = 15.0  # beyond the grace: to cancel what did not finish in it, and to let go
 
 home_router = APIRouter(include_in_schema=False)
@@ -171,6 +172,7 @@ class Plugbay:
         """Tells plugins to finish within the grace, takes them out of service, and lets the store go."""
         self.follower.stop()
         self.events.emit_lifecycle("stopping", limit_s=grace_s + CLEAR_UP_S, grace_s=grace_s)
+        self.events.wait_told(LAST_NEWS_S)
         self.modules.unload_all()
         self.store.close()
 

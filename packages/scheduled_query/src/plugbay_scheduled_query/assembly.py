@@ -12,6 +12,7 @@ from plugbay_scheduled_query.alerts.editing import AlertEditing, ChannelEditing
 from plugbay_scheduled_query.alerts.telling import AlertTelling
 from plugbay_scheduled_query.catalogue import Catalogue
 from plugbay_scheduled_query.catalogue.editing import SourceEditing
+from plugbay_scheduled_query.core.model import Execution, Outcome, Run
 from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.metrics.alerting import AlertMetrics
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
@@ -39,7 +40,7 @@ from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
 from plugbay_scheduled_query.runs.service import JOB, TASK, Service
 from plugbay_scheduled_query.runs.stuck import StuckSessions
-from plugbay_scheduled_query.runs.telling import Notifications, Reports, Told
+from plugbay_scheduled_query.runs.telling import Notifications, Reports
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.web.dependencies import AlertParts, Parts
 from plugbay_scheduled_query.web.doors import LOOKS, TRIES, Doors
@@ -163,11 +164,8 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     executing = Executing(clock, catalogue, executor, settings, sessions)
     alert_parts, alert_telling = _alerts(host, engine)
 
-    def tell(group: list[Told]) -> None:
-        for told in group:
-            reports.tell(*told)
-            notifications.announce(*told)
-            alert_telling.tell(told[2].alert_events)
+    def tell_alerts(run: Run, outcome: Outcome, execution: Execution) -> None:
+        alert_telling.tell(execution.alert_events)
 
     service = Service(
         store=store,
@@ -176,7 +174,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         engine=engine,
         executing=executing,
         settings=settings,
-        tell=tell,
+        ears=[reports.tell, notifications.announce, tell_alerts],
         feed=gauges.feed,
         keeping=disk.keeping,
     )

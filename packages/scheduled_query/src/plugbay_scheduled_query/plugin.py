@@ -94,7 +94,7 @@ class ScheduledQueryPlugin(BaseModule):
             demo.make_once(self.parts)
 
     def _when_settings_changed(self, event: Event) -> None:
-        if event.data["name"] == OWNER and self._assembly:
+        if event.data["name"] in (OWNER, "task_worker") and self._assembly:  # whose workers are counted, too
             self._follow_settings()
 
     def _follow_settings(self) -> None:

@@ -34,9 +34,9 @@ class AlertTelling:
         facts = {"alert": event.alert_name, "query": event.query_name, "event": event.id}
         log.info(LINES[event.kind], **facts, severity=event.severity.value, value=event.value)
         if event.kind is EventKind.FIRED:
-            self._events.emit("scheduled_query.alert_fired", **_data(event))
+            self._events.post("scheduled_query.alert_fired", **_data(event))
         elif event.kind is EventKind.RESOLVED:
-            self._events.emit("scheduled_query.alert_resolved", **_data(event))
+            self._events.post("scheduled_query.alert_resolved", **_data(event))
 
 
 def _data(event: AlertEvent) -> dict[str, object]:

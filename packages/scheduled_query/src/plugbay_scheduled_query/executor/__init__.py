@@ -112,13 +112,13 @@ class Executor:
                 returned([(place.statement, place.cancelled_by or "") for place in some])
 
         try:
-            started = self._clock.monotonic()
+            started: float | None = self._clock.monotonic()
             for reply, place in zip(self._converse(places, "run", is_aside, give_back), places, strict=False):
-                now = self._clock.monotonic()
                 if reply.status != "unbegun" or place is places[0]:
                     del left[place]
-                    ended(place.statement, _outcome(place, reply, round((now - started) * 1000)))
-                started = now
+                    self._leave([place])
+                    ended(place.statement, _outcome(place, reply, self._duration_ms(started, reply)))
+                started = None
             give_back([*left])
         finally:
             self._leave(places)
@@ -170,6 +170,12 @@ class Executor:
             self._underway[statement.run_id] = place
             place.cancelled_by = statement.stopped_by() or None
         return place
+
+    def _duration_ms(self, started: float | None, reply: Reply) -> int:
+        """Of the first, with the wait for a runner; the runner itself knows how long the others took."""
+        if started is None:
+            return int(reply.end.get("ms", 0))
+        return round((self._clock.monotonic() - started) * 1000)
 
     def _leave(self, places: Iterable[_Underway]) -> None:
         with self._lock:
@@ -227,13 +233,15 @@ class Executor:
             with self._lock:
                 for number, place in enumerate(places, child.last_number + 1):
                     place.child, place.number = child, number
+                child.last_number += len(places)  # also if nothing is asked: a number is never used again
+            reply = Reply("cancelled")
             if first.is_cancelled:
-                is_sound = True
-                yield Reply("cancelled")
-                return
-            for reply in self._ask(child, places, ask, give_back):
-                is_sound = reply.is_runner_sound
                 yield reply
+            else:
+                self._cancel_early(child, places)
+                for reply in self._ask(child, places, ask, give_back):
+                    yield reply
+            is_sound = reply.is_runner_sound  # only now: whoever stumbles in between leaves it at work
         finally:
             with self._lock:
                 for place in places:
@@ -247,6 +255,12 @@ class Executor:
         for reply, place in zip(conversation.hold(_frame(places, ask)), places, strict=False):
             self._see_to(child, place.statement, reply, ask)
             yield self._lost(reply.error or "") if self._is_cut_off(reply) else reply
+
+    def _cancel_early(self, child: Child, places: list[_Underway]) -> None:
+        """Tells the runner which statements were cancelled while the slice waited for it."""
+        for place in places:
+            if place.is_cancelled:
+                child.cancel(place.number)
 
     def _is_cut_off(self, reply: Reply) -> bool:
         return self._pool.is_closed and not reply.is_runner_sound

@@ -52,7 +52,7 @@ class RunnerGoneError(Exception):
 
 
 class Child:
-    """One runner process; used by one thread at a time, except for `cancel` and `kill`."""
+    """One runner process; used by one thread at a time, except for `cancel`, `kill` and `hang_up`."""
 
     def __init__(self, memory_bytes: int) -> None:
         """Start it; to be called from a thread that outlives it, whose end would end the runner (Linux)."""
@@ -119,12 +119,12 @@ class Child:
         try:
             self._control.sendall(pack_numbers(FrameKind.RECALL, first, end))
             frame = self._answers.read(time.monotonic() + RECALL_LIMIT_S)
+        except TimeoutError:
+            self.kill()
+            frame = None
         except (OSError, ProtocolError):
             frame = None
-        if frame is None:
-            self.kill()
-            return 0
-        return numbers_in(frame[1])[0]
+        return numbers_in(frame[1])[0] if frame else 0  # one that is gone begins nothing any more
 
     def kill(self) -> None:
         """End the runner at once."""
@@ -197,7 +197,7 @@ class Conversation:
         self._child = child
         self._limits = limits
         self._called_back = called_back
-        self._first = child.last_number + 1
+        self._first = child.last_number + 1 - len(limits)
         self._end = self._first + len(limits)  # the number after the last that the runner will answer
         self._most_bytes = result_bytes + RESULT_SLACK_BYTES
         self._rows = bytearray()
@@ -208,7 +208,6 @@ class Conversation:
         RunnerGoneError only when the runner never got the request.
         """
         self._child.send(request)
-        self._child.last_number += len(self._limits)
         for number in itertools.count(self._first):
             if number >= self._end:
                 return

@@ -77,6 +77,7 @@ class Pool:
             finally:
                 if is_aside and child is None:
                     self._out -= 1
+                    self._changed.notify_all()
             if child is not None:
                 child.dialect, child.key = dialect, key
                 self._busy[child] = is_aside

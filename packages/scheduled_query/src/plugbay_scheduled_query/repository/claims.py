@@ -217,7 +217,7 @@ class Claims:
 
         Somebody may have pressed Run Now since we looked: that run goes first, and ours stays due.
         """
-        of_queries = [value["query_id"] for value in values]
+        of_queries = {value["query_id"] for value in values}
         if self._insert_runs(connection, [dict(value) for value in values]) == len(values):
             return of_queries
         ids = [value["id"] for value in values]

@@ -89,12 +89,17 @@ class Watch:
         """This session may be cancelled from now on."""
         self._session = session
 
-    def leave(self) -> None:
-        """The statement is done: wait for a cancel that is under way, and let none come after it."""
+    def leave(self) -> bool:
+        """The statement is done: waits for a cancel that is under way, and lets none come after it.
+
+        Whether there was one.
+        """
         with self._lock:
+            was_cancelled = self.is_cancelled
             self._session = None
             self._cancelled.discard(self._number)
             self._number = 0
+            return was_cancelled
 
     @property
     def is_cancelled(self) -> bool:
@@ -111,10 +116,14 @@ class Watch:
             if frame is None:
                 self._end()
             elif frame[0] == FrameKind.CANCEL:
-                self._cancelled.update(numbers_in(frame[1]))
+                self._cancelled.update(filter(self._is_open, numbers_in(frame[1])))
                 self._stop_session()
             elif frame[0] == FrameKind.RECALL:
                 self._recall(range(*numbers_in(frame[1])))
+
+    def _is_open(self, number: int) -> bool:
+        """Whether a statement is at hand or still to come."""
+        return number == self._number or number > self._begun
 
     def _recall(self, numbers: range) -> None:
         with self._lock:
@@ -180,7 +189,7 @@ class Runner:
         return True
 
     def _handle_one(self, request: Request, asked: Asked) -> dict[str, Any]:
-        writer = ResultWriter(request.caps, self._channel.sendall)
+        writer, began = ResultWriter(request.caps, self._channel.sendall), time.monotonic()
         end: dict[str, Any] = {"status": "unbegun"}
         try:
             if not self._watch.is_cancelled:
@@ -190,13 +199,18 @@ class Runner:
         except Exception as error:
             is_refused = isinstance(error, SourceRefusedError)
             end = {"status": "failed", "error": describe(error), "refused": is_refused}
-        self._watch.leave()
+        was_cancelled = self._watch.leave()
+        end["ms"] = round((time.monotonic() - began) * 1000)
         if self._session is not None and not self._session.is_at_rest:
             end["is_left"] = True
         if self._is_worn():
             end["retire"] = True
         rows = writer.rest() if "row_count" in end else b""
         self._channel.sendall(rows + pack_json(FrameKind.END, end))
+        if (
+            was_cancelled
+        ):  # perhaps too late to count, but on its way to the server: not in this session, then
+            self._close_session()
         return end
 
     def _answer(self, request: Request, asked: Asked, writer: ResultWriter) -> dict[str, Any]:
@@ -289,11 +303,10 @@ class Runner:
         return self._worn_at_bytes < sys.maxsize and data_bytes() > self._worn_at_bytes
 
     def _renew_session(self, end: dict[str, Any], is_last: bool) -> None:
-        # a cancel on its way to the server could hit the next statement: not in this session, then
-        was_stopped = end["status"] in ("timeout", "cancelled")
         is_clean = False
         with contextlib.suppress(Exception):
-            is_clean = self._session is not None and not was_stopped and self._session.reset(is_last)
+            is_stopped = end["status"] == "timeout"
+            is_clean = self._session is not None and not is_stopped and self._session.reset(is_last)
         if not is_clean:
             self._close_session()
 

@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 HEADER = struct.Struct("<BI")
-FRAME_LIMIT = 16 * 1024 * 1024  # bytes: a longer frame means that the other side is not in its right mind
+FRAME_LIMIT = 32 * 1024 * 1024  # bytes: a longer frame means that the other side is not in its right mind
 RECEIVE_BYTES = 256 * 1024
 ROWS_FRAME_BYTES = 1024 * 1024
 MEMORY_EXIT = 81  # the exit status of a runner that used too much memory

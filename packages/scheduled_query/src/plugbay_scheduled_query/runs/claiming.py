@@ -21,7 +21,6 @@ WINDOW_S = 1.0  # over which throughput is counted
 BATCH = 256  # runs that a process has claimed at the most when nothing paces them
 AHEAD = 2  # times max_parallel: what it claims at the least, so that no slot waits for the next claim
 SLICE = 16  # runs of one source for one worker at the most: they share its price, and are soon done
-
 BY_HAND = 6  # workers at the most, and a third of them, that are there for what people start by hand
 
 Promise = Future[Execution | None]

@@ -28,7 +28,7 @@ from plugbay_scheduled_query.runs.claiming import (
 )
 from plugbay_scheduled_query.runs.executing import Executing, Recorder, cancelled, interrupted
 from plugbay_scheduled_query.runs.node import Heartbeat, Node
-from plugbay_scheduled_query.runs.telling import Teller, Told
+from plugbay_scheduled_query.runs.telling import Ear, Teller
 from plugbay_scheduled_query.settings import Settings
 
 TASK = "collect_execute_scheduled_query"
@@ -82,7 +82,7 @@ class Service:
         engine: Engine,
         executing: Executing,
         settings: Callable[[], Settings],
-        tell: Callable[[list[Told]], None],
+        ears: Sequence[Ear],
         feed: Callable[[Feed], None] = lambda _: None,
         keeping: Callable[[], Keeping] | None = None,
     ) -> None:
@@ -100,7 +100,7 @@ class Service:
         self._claiming = Claiming(clock, self._claims, engine, self._runs, settings, self._submit)
         self._by_hand = Admission(self._submit_first, lambda: most_by_hand(engine.workers), largest=1)
         self._feed = feed
-        self._teller = Teller(tell)
+        self._teller = Teller(ears)
         keeping = keeping or (lambda: settings().keeping)
         self._recorder = Recorder(Recording(store, node.id), clock.now, keeping, self._recorded)
         self._heartbeat = Heartbeat(self._beat, lambda: len(self._runs))
@@ -277,7 +277,7 @@ class Service:
             door.leave(job.payload["runs"][0])
 
     def _recorded(self, group: list[Ended], executions: list[Execution | None]) -> None:
-        """After each group commit: free the places, start what waited for them, then tell everybody."""
+        """After each group commit: the gauges, whoever waits for an end, whoever is told; then the next."""
         for (run, _), execution in zip(group, executions, strict=True):
             if execution and execution.feed:  # whoever hears of the end finds the gauge up to date
                 self._feed(execution.feed)
@@ -308,10 +308,9 @@ class Service:
                     await asyncio.sleep(LOOK_S)
 
     def _cancel(self, run_id: int, by: str) -> None:
-        for waiting in self._runs.begin([run_id]):
-            self._recorder.submit(waiting, cancelled(by, self._clock.now()))
-            return
-        if self._runs.has_begun(run_id):
+        if waiting := self._runs.begin([run_id]):
+            self._recorder.submit(waiting[0], cancelled(by, self._clock.now()))
+        elif self._runs.has_begun(run_id):
             self._executing.cancel(run_id, by)
 
     def _lost(self) -> list[Run]:

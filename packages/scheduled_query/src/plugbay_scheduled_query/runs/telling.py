@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -19,13 +19,14 @@ log = get_logger("plugbay.scheduled_query")
 
 
 Told = tuple[Run, Outcome, Execution]
+Ear = Callable[[Run, Outcome, Execution], object]
 
 
 class Teller:
     """A thread that tells what was recorded, so that nobody's ear holds up a run."""
 
-    def __init__(self, tell: Callable[[list[Told]], None]) -> None:
-        self._tell = tell
+    def __init__(self, ears: Sequence[Ear]) -> None:
+        self._ears = ears
         self._waiting: deque[Told] = deque()
         self._untold = 0
         self._changed = threading.Condition()
@@ -45,9 +46,9 @@ class Teller:
             for run, outcome, execution in told:
                 if len(self._waiting) >= MOST_UNTOLD:
                     self._untold += 1
-                else:  # without the rows, which nobody is told and which may be large
-                    slim = replace(outcome, result_json=None, preview=None)
-                    self._waiting.append((run, slim, replace(execution, result=None)))
+                else:  # without rows and samples, which nobody is told and which may be large
+                    slim = replace(outcome, result_json=None, preview=None, sampled=())
+                    self._waiting.append((run, slim, replace(execution, result=None, feed=None)))
             self._changed.notify()
 
     def close(self, patience_s: float = 5.0) -> None:
@@ -59,10 +60,15 @@ class Teller:
 
     def _work(self) -> None:
         while group := self._next_group():
+            for told in group:
+                self._tell(told)
+
+    def _tell(self, told: Told) -> None:
+        for ear in self._ears:
             try:
-                self._tell(group)
+                ear(*told)
             except Exception:
-                log.exception("after_execution_failed", queries=[run.query_name for run, _, _ in group])
+                log.exception("after_execution_failed", query=told[0].query_name)
 
     def _next_group(self) -> list[Told]:
         with self._changed:

@@ -66,6 +66,8 @@ _RANGES = ("int4", "int8", "num", "date", "ts", "tstz")
 _CHARACTERS = (0, 705, "text", "varchar", "bpchar", "name")
 
 
+_UNDO = "ROLLBACK; SELECT pg_catalog.pg_advisory_unlock_all()"  # an owner's view may have taken one
+
 # a process id comes back, so a session is known by when it began, too
 _MARK_SQL = """
     SELECT pid || ' ' || extract(epoch FROM backend_start) FROM pg_catalog.pg_stat_activity
@@ -100,7 +102,7 @@ class PostgresqlSession(Session):
         limits = {"statement_timeout": limit, "idle_in_transaction_session_timeout": idle, **self._settings}
         lines = (f"SET LOCAL {name} = {value}" for name, value in limits.items())
         is_idle = self._connection.pgconn.transaction_status == pq.TransactionStatus.IDLE
-        begin = "BEGIN READ ONLY" if is_idle else "ROLLBACK; BEGIN READ ONLY"  # of the statement before
+        begin = "BEGIN READ ONLY" if is_idle else f"{_UNDO}; BEGIN READ ONLY"
         try:
             self._connection.execute("; ".join((begin, *lines)))
         except psycopg.OperationalError:
@@ -178,8 +180,8 @@ class PostgresqlSession(Session):
     def reset(self, is_last: bool) -> bool:
         if self._is_midway():
             return False  # a new session is cheaper than reading to the end
-        # what the guard lets through leaves nothing outside its transaction, which `begin` ends; what an
-        # operator lets through may
+        # what the guard lets through leaves nothing but locks outside its transaction, and `begin` undoes
+        # both; what an operator lets through may leave more
         if is_last or self.allowed_functions:
             self._connection.execute("ROLLBACK")
             self._connection.execute("DISCARD ALL")
