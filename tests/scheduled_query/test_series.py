@@ -207,7 +207,9 @@ def test_metrics_of_before_go_on_unchanged(request, tmp_path, database, clock):
     url = "" if database == "sqlite" else request.getfixturevalue("bare_postgres_url")
     before = tmp_path / "before"
     shutil.copytree(MIGRATIONS, before)
-    (before / "versions/0003_series.py").unlink()
+    for script in (before / "versions").glob("0*.py"):
+        if script.name >= "0003":
+            script.unlink()
     with closing(open_store(url, tmp_path / "data")) as store:
         store.migrate("scheduled_query", before)
         with store.begin() as connection:

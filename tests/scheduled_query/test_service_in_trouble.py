@@ -276,7 +276,8 @@ def test_a_result_that_finds_the_disk_full_is_recorded_when_there_is_room(
     world, store, add_query, make_due, histories, caplog, monkeypatch
 ):
     monkeypatch.setattr("plugbay_scheduled_query.runs.executing.RETRY_S", 0.01)
-    here, query = world(), add_query(query="SELECT hex(zeroblob(30000))")
+    large = " || ".join(["hex(zeroblob(10000))"] * 3)
+    here, query = world(), add_query(query=f"SELECT {large}")
     make_due(query)
     with full_disk(store):
         here.service.tick()
