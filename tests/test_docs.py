@@ -43,7 +43,7 @@ def test_every_field_and_hook_of_the_base_class_is_documented():
 
 
 def test_every_event_is_documented():
-    emitted = re.findall(r'emit\(\s*"([\w.]+)"', SOURCE)
+    emitted = re.findall(r'(?:emit|post)\(\s*"([\w.]+)"', SOURCE)
     lifecycle = [f"plugbay.{name}" for name in re.findall(r'emit_lifecycle\(\s*"(\w+)"', SOURCE)]
     assert len(set(emitted)) >= 6
     assert missing(sorted({*emitted, *lifecycle})) == []
