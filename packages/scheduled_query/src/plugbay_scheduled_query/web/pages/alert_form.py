@@ -36,6 +36,7 @@ KIND_WORDS = (
     ("stale", "nothing has succeeded for"),
 )
 ROWS_WORDS = (("first", "in the first row"), ("any", "in any row"), ("all", "in all rows"))
+COMPARING = ("value", "rows")  # kinds that go by a number
 OF_WORDS = (("value", "the value"), ("rows", "the number of rows"), ("result", "the result"))
 NEW = {
     "alert_op": ">",
@@ -143,8 +144,10 @@ class AlertPreview:
 
 
 def preview(site: Site, typed: Mapping[str, str], query: Query | None) -> AlertPreview | None:
-    """The preview of what is typed; None while nothing is chosen."""
-    if not wants_alert(typed):
+    """The preview of what is typed; None while nothing is chosen, or the number is still to come."""
+    if not wants_alert(typed) or (
+        typed["alert_kind"] in COMPARING and not typed.get("alert_value", "").strip()
+    ):
         return None
     given = from_alert_form(typed, ())
     question = read_question({**given, "query_id": query.id if query else 0})
