@@ -64,6 +64,7 @@ class World:
             executing=Executing(clock, Shop(shop), self.executor, lambda: self.settings, self.sessions),
             settings=lambda: self.settings,
             ears=[self.reports.tell],
+            at_once=self.reports.count,
         )
         self.engine.handle(owner=OWNER, name=JOB, call=self.service.execute, returned=self.service.returned)
         self.engine.every(owner=OWNER, name=TASK, seconds=60, call=self.service.tick)

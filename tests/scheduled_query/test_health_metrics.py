@@ -53,7 +53,7 @@ def tell(health, recording, clock) -> Callable[..., None]:
 
     def record(item) -> None:
         (recorded,) = recording.record([item], clock.now(), Keeping())
-        health.reports.tell(*item, recorded)
+        health.reports.count(item[1], recorded)
 
     return record
 

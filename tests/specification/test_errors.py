@@ -83,6 +83,7 @@ def test_rule_3_a_failing_metric_update_is_logged_and_the_execution_is_still_tol
         service.run(made["id"])
     assert len(lines(f"metric_not_updated id={made['id']}")) == 1
     assert len(lines("executed ")) == 1
+    assert service.host.events.wait_told(60)
     assert [event.data["query_id"] for event in heard] == [made["id"]]
     assert samples(service, "errors_late")[-1] == "errors_late 7.0"
 

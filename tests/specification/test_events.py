@@ -53,4 +53,5 @@ def test_rule_3_the_service_tells_when_a_query_ran(service):
     service.host.events.on("scheduled_query.executed", heard.append)
     made = service.create()
     service.run(made["id"])
+    assert service.host.events.wait_told(60)
     assert [(event.data["query_id"], event.data["status"]) for event in heard] == [(made["id"], "success")]

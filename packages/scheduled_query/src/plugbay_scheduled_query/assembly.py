@@ -164,6 +164,11 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     executing = Executing(clock, catalogue, executor, settings, sessions)
     alert_parts, alert_telling = _alerts(host, engine)
 
+    def at_once(outcome: Outcome, execution: Execution) -> None:
+        if execution.feed:
+            gauges.feed(execution.feed)
+        reports.count(outcome, execution)
+
     def tell_alerts(run: Run, outcome: Outcome, execution: Execution) -> None:
         alert_telling.tell(execution.alert_events)
 
@@ -175,7 +180,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         executing=executing,
         settings=settings,
         ears=[reports.tell, notifications.announce, tell_alerts],
-        feed=gauges.feed,
+        at_once=at_once,
         keeping=disk.keeping,
     )
     sessions.resumed = service.refill

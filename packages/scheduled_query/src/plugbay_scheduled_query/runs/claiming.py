@@ -86,6 +86,11 @@ class InFlight:
             self._promises.setdefault(run_id, []).append(promise)
             return promise
 
+    def is_awaited(self, run_id: int) -> bool:
+        """Whether somebody was promised its end."""
+        with self._lock:
+            return run_id in self._promises
+
     def end(self, run_id: int, execution: Execution | None) -> None:
         """The run is over here: recorded, or left to somebody else (None)."""
         with self._lock:

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 from anyio.to_thread import run_sync
 from plugbay import Clock, Store, get_logger
 
-from plugbay_scheduled_query.core.model import Execution, Feed, Outcome, Run, Trigger
+from plugbay_scheduled_query.core.model import Execution, Outcome, Run, Trigger
 from plugbay_scheduled_query.repository.claims import Claims
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories
@@ -28,7 +28,7 @@ from plugbay_scheduled_query.runs.claiming import (
 )
 from plugbay_scheduled_query.runs.executing import Executing, Recorder, cancelled, interrupted
 from plugbay_scheduled_query.runs.node import Heartbeat, Node
-from plugbay_scheduled_query.runs.telling import Ear, Teller
+from plugbay_scheduled_query.runs.telling import Ear, Teller, Told
 from plugbay_scheduled_query.settings import Settings
 
 TASK = "collect_execute_scheduled_query"
@@ -83,7 +83,7 @@ class Service:
         executing: Executing,
         settings: Callable[[], Settings],
         ears: Sequence[Ear],
-        feed: Callable[[Feed], None] = lambda _: None,
+        at_once: Callable[[Outcome, Execution], object] = lambda outcome, execution: None,
         keeping: Callable[[], Keeping] | None = None,
     ) -> None:
         self._clock = clock
@@ -99,7 +99,7 @@ class Service:
         self._runs = InFlight()
         self._claiming = Claiming(clock, self._claims, engine, self._runs, settings, self._submit)
         self._by_hand = Admission(self._submit_first, lambda: most_by_hand(engine.workers), largest=1)
-        self._feed = feed
+        self._at_once = at_once
         self._teller = Teller(ears)
         keeping = keeping or (lambda: settings().keeping)
         self._recorder = Recorder(Recording(store, node.id), clock.now, keeping, self._recorded)
@@ -278,16 +278,16 @@ class Service:
 
     def _recorded(self, group: list[Ended], executions: list[Execution | None]) -> None:
         """After each group commit: the gauges, whoever waits for an end, whoever is told; then the next."""
-        for (run, _), execution in zip(group, executions, strict=True):
-            if execution and execution.feed:  # whoever hears of the end finds the gauge up to date
-                self._feed(execution.feed)
+        later: list[Told] = []
+        for (run, outcome), execution in zip(group, executions, strict=True):
+            if execution:  # else it was another node's by then
+                self._at_once(outcome, execution)
+                if self._runs.is_awaited(run.id):  # whoever waits for it finds it in the log
+                    self._teller.tell((run, outcome, execution))
+                else:
+                    later.append((run, outcome, execution))
             self._runs.end(run.id, execution)
-        told = [
-            (run, outcome, execution)
-            for (run, outcome), execution in zip(group, executions, strict=True)
-            if execution  # else it was another node's by then
-        ]
-        self._teller.put(told)
+        self._teller.put(later)
         self._claiming.done(run for run, _ in group)
 
     def _look(self, query_id: int) -> Ran | None:

@@ -61,9 +61,10 @@ class Teller:
     def _work(self) -> None:
         while group := self._next_group():
             for told in group:
-                self._tell(told)
+                self.tell(told)
 
-    def _tell(self, told: Told) -> None:
+    def tell(self, told: Told) -> None:
+        """At once, in the caller's thread; an ear that fails costs the others nothing."""
         for ear in self._ears:
             try:
                 ear(*told)
@@ -95,11 +96,12 @@ class Reports:
         self.missed = 0
 
     def tell(self, run: Run, outcome: Outcome, execution: Execution) -> None:
-        self._count(outcome, execution)
+        """In a log line, and to whoever listens."""
         self._log(run, outcome, execution)
         self._post(run, outcome, execution)
 
-    def _count(self, outcome: Outcome, execution: Execution) -> None:
+    def count(self, outcome: Outcome, execution: Execution) -> None:
+        """At once, when it is recorded: the counters are true before anybody hears of the end."""
         with self._lock:
             self.executions["rejected" if outcome.rejection else execution.status.value] += 1
             self.seconds += execution.duration_ms / 1000
