@@ -31,7 +31,9 @@ for (const name of [`left ${key}`, "sent draft"]) stored()?.removeItem(name);
 if (form.hasAttribute("data-touched")) keep(); // the server gave back what was typed
 else if (kept && kept !== typed()) document.addEventListener("DOMContentLoaded", () => restore(kept)); // htmx listens from then on
 let timer;
-const soon = () => { clearTimeout(timer); timer = setTimeout(keep, 300); };
+const keepNow = () => { timer = clearTimeout(timer); keep(); };
+const soon = () => { clearTimeout(timer); timer = setTimeout(keepNow, 300); };
+addEventListener("pagehide", () => { if (timer) keepNow(); }); // who leaves at once loses nothing
 for (const name of ["input", "change"]) form.addEventListener(name, ({ target }) => { if (target.name) soon(); });
 form.addEventListener("submit", ({ submitter }) => {
   keep();
@@ -39,7 +41,7 @@ form.addEventListener("submit", ({ submitter }) => {
 });
 document.addEventListener("htmx:beforeOnLoad", ({ detail }) => { if (detail.xhr.status === 401) keep(); });
 form.querySelector("[data-discard]").addEventListener("click", () => {
-  clearTimeout(timer);
+  timer = clearTimeout(timer);
   stored()?.removeItem(key);
   form.dispatchEvent(new Event("discard"));
   location.assign(form.action);
