@@ -87,4 +87,4 @@ def test_a_second_click_makes_no_second_query(visit: Callable[..., Page], world:
         "(button) => { button.click(); button.click(); }"
     )
     page.wait_for_url("**/query/*")
-    assert [url for url in sent if url.endswith("/create")] == [sent[-1]]
+    assert sum(url.endswith("/create") for url in sent) == 1

@@ -41,6 +41,7 @@ def paused(service: Any, name: str) -> dict[str, Any] | None:
 def goes_on(service: Any, name: str) -> bool:
     """Whether a source is not paused, after the look that each minute brings."""
     service.parts.sessions.revisit()
+    service.clock.advance(1)  # what was known of pauses a moment ago is read anew
     return paused(service, name) is None
 
 
