@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from plugbay.plugins.service import PluginService
     from plugbay.secrets import Secrets
     from plugbay.settings import HostConfig
-    from plugbay.store import Store, UTCDateTime, new_metadata
+    from plugbay.store import Store, UTCDateTime, after_commit, new_metadata
     from plugbay.web import FlashMessage, flash
 
 __all__ = [
@@ -50,6 +50,7 @@ __all__ = [
     "SystemClock",
     "UTCDateTime",
     "User",
+    "after_commit",
     "data_dir_option",
     "flash",
     "get_logger",
@@ -86,7 +87,7 @@ _ROOMS = {
     "plugins.service": ["PluginService"],
     "secrets": ["Secrets"],
     "settings": ["HostConfig"],
-    "store": ["Store", "UTCDateTime", "new_metadata"],
+    "store": ["Store", "UTCDateTime", "after_commit", "new_metadata"],
     "web": ["FlashMessage", "flash"],
 }
 

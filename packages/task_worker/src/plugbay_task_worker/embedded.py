@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from plugbay import Clock, get_logger
+import sqlalchemy as sa
+from plugbay import Clock, after_commit, get_logger
 
 from plugbay_task_worker.engine import (
     AlreadyRegistered,
@@ -32,6 +33,7 @@ from plugbay_task_worker.tick_claims import TickClaims
 from plugbay_task_worker.ticker import Task, Ticker
 from plugbay_task_worker.worker_pool import WorkerPool
 
+STOPPING = "the engine stops"  # why a call is asked to end when its process does
 UNWIND_S = 2.0  # for a call that was asked to stop: to clear up and end
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 
@@ -49,13 +51,15 @@ class EmbeddedEngine:
         workers: int = 16,
         task_workers: int = 16,
         recent: int = 100,
+        works: bool = True,
     ) -> None:
         self._clock = clock
         self._workers = workers
+        self._works = works
         self._handlers = JobHandlers(recent)
         # ids of different lives of the process must differ: a stale page must not cancel another job
         self._ids = map(f"{secrets.token_hex(4)}-{{}}".format, itertools.count(1))
-        self._ticker = Ticker(clock, claims, task_workers, self._new_id, self._ended)
+        self._ticker = Ticker(clock, claims, task_workers, self._new_id, self._ended, calls_tasks=works)
         self._jobs = self._new_pool()
         self._life = threading.RLock()
         self._is_started = self._was_stopped = False
@@ -72,28 +76,43 @@ class EmbeddedEngine:
         self._ticker.at(owner, name, when, call)
 
     def handle(
-        self, *, owner: str, name: str, call: Call, returned: Callable[[Job], object] | None = None
+        self,
+        *,
+        owner: str,
+        name: str,
+        call: Call,
+        returned: Callable[[Job], object] | None = None,
+        here: bool = False,
     ) -> None:
         _check_name("job", name)
-        self._handlers.add(Handler(owner, name, call, returned))
+        self._handlers.add(Handler(owner, name, call, returned, here))
 
     def submit(
-        self, owner: str, name: str, payload: Mapping[str, Any] | None = None, *, priority: int = 0
+        self,
+        owner: str,
+        name: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        priority: int = 0,
+        within: sa.Connection | None = None,
     ) -> str:
-        return self.submit_many(owner, name, [payload or {}], priority=priority)[0]
+        return self.submit_many(owner, name, [payload or {}], priority=priority, within=within)[0]
 
     def submit_many(
-        self, owner: str, name: str, payloads: Iterable[Mapping[str, Any]], *, priority: int = 0
+        self,
+        owner: str,
+        name: str,
+        payloads: Iterable[Mapping[str, Any]],
+        *,
+        priority: int = 0,
+        within: sa.Connection | None = None,
     ) -> list[str]:
         handler, now = self._handlers.find(owner, name), self._clock.now()
         jobs = [
-            Job(self._new_id(), "job", owner, name, handler.call, now, _as_json(payload), priority)
+            Job(self._new_id(), "job", owner, name, handler.call, now, as_json(payload), priority)
             for payload in payloads
         ]
-        if handler.is_leaving:
-            self._jobs.give_back(jobs)
-        else:
-            self._jobs.put(jobs)
+        self._put(handler, jobs, within)
         return [job.id for job in jobs]
 
     def cancel(self, job_id: str, reason: str = "cancelled") -> bool:
@@ -105,7 +124,7 @@ class EmbeddedEngine:
     def remove_owner(self, owner: str, grace_s: float = 0.0) -> StopReport:
         self._handlers.begin_removal(owner)
         self._ticker.remove_owner(owner)
-        returned = self._jobs.give_back_owner(owner)
+        returned = self._give_back_owner(owner)
         cancelled, abandoned = self._wind_down(owner, grace_s, "its owner was unloaded")
         self._handlers.remove_owner(owner)
         return StopReport(returned, cancelled, abandoned)
@@ -115,10 +134,8 @@ class EmbeddedEngine:
             if self._is_started:
                 return
             if self._was_stopped:
-                self._jobs = self._new_pool()
-                self._ticker.renew()
-            self._jobs.open()
-            self._ticker.start()
+                self._renew()
+            self._open()
             self._is_started = True
 
     def stop(self, grace_s: float = 30.0) -> StopReport:
@@ -126,15 +143,14 @@ class EmbeddedEngine:
             if not self._is_started:
                 return StopReport()
             self._ticker.close()
-            returned = self._jobs.close()
-            cancelled, abandoned = self._wind_down(None, grace_s, "the engine stops")
+            returned = self._close()
+            cancelled, abandoned = self._wind_down(None, grace_s, STOPPING)
             self._join(0.0 if abandoned else UNWIND_S)
             self._is_started, self._was_stopped = False, True
             return StopReport(returned, cancelled, abandoned)
 
     def stats(self) -> EngineStats:
-        pools = (self._ticker.pool, self._jobs)
-        at_work = [JobView.of(job) for pool in pools for job in pool.running()]
+        at_work = [JobView.of(job) for pool in self._pools for job in pool.running()]
         return EngineStats(
             started=self._is_started,
             workers=self._workers,
@@ -162,6 +178,14 @@ class EmbeddedEngine:
     def workers(self) -> int:
         return self._workers
 
+    @property
+    def works(self) -> bool:
+        return self._works
+
+    @property
+    def is_shared(self) -> bool:
+        return False
+
     def run_due(self) -> None:
         """Calls what is due by the clock, as the engine's own thread does when it wakes."""
         self._ticker.run_due()
@@ -174,13 +198,44 @@ class EmbeddedEngine:
                 return True
         return False
 
+    @property
+    def _pools(self) -> tuple[WorkerPool, ...]:
+        return self._ticker.pool, self._jobs
+
+    def _open(self) -> None:
+        self._jobs.open()
+        self._ticker.start()
+
+    def _close(self) -> int:
+        """Begins no job any more; how many were handed back."""
+        return self._jobs.close()
+
+    def _renew(self) -> None:
+        """Makes ready for another life."""
+        self._jobs = self._new_pool()
+        self._ticker.renew()
+
+    def _put(self, handler: "Handler", jobs: list[Job], within: sa.Connection | None) -> None:
+        def put() -> None:
+            if handler.is_leaving:
+                self._jobs.give_back(jobs)
+            else:
+                self._jobs.put(jobs)
+
+        if within is None:
+            put()
+        else:
+            after_commit(within, put)
+
+    def _give_back_owner(self, owner: str) -> int:
+        return self._jobs.give_back_owner(owner)
+
     def _wind_down(self, owner: str | None, grace_s: float, reason: str) -> tuple[int, int]:
         """Waits for what runs, then asks it to stop, then gives it up: how many were asked, and given up."""
-        pools = (self._ticker.pool, self._jobs)
         deadline = time.monotonic() + grace_s
-        for pool in pools:
+        for pool in self._pools:
             pool.wait_for(pool.running(owner), deadline)
-        late = [(pool, job) for pool in pools for job in pool.running(owner)]
+        late = [(pool, job) for pool in self._pools for job in pool.running(owner)]
         cancelled = sum(job.cancel(reason) for _, job in late)
         deadline = time.monotonic() + UNWIND_S
         abandoned = [job for pool, job in late if not pool.wait_for([job], deadline)]
@@ -190,8 +245,8 @@ class EmbeddedEngine:
 
     def _join(self, timeout_s: float) -> None:
         deadline = time.monotonic() + timeout_s
-        self._ticker.pool.join(deadline)
-        self._jobs.join(deadline)
+        for pool in self._pools:
+            pool.join(deadline)
 
     def _ended(self, job: Job) -> None:
         handler = self._handlers.record(job)
@@ -213,6 +268,7 @@ class Handler:
     name: str
     call: Call
     returned: Callable[[Job], object] | None = None
+    here: bool = False
     is_leaving: bool = False
     runs: int = 0
     failures: int = 0
@@ -259,8 +315,15 @@ class JobHandlers:
                 raise AlreadyRegistered(owner=handler.owner, kind="job", name=handler.name)
             self._by_name[handler.owner, handler.name] = handler
 
+    def get(self, owner: str, name: str) -> Handler | None:
+        return self._by_name.get((owner, name))
+
+    def all(self) -> list[Handler]:
+        with self._lock:
+            return list(self._by_name.values())
+
     def find(self, owner: str, name: str) -> Handler:
-        handler = self._by_name.get((owner, name))
+        handler = self.get(owner, name)
         if handler is None:
             raise UnknownJob(owner=owner, name=name)
         return handler
@@ -299,7 +362,7 @@ def _check_name(kind: str, name: str) -> None:
         raise InvalidName(kind=kind, name=name)
 
 
-def _as_json(payload: Mapping[str, Any]) -> dict[str, Any]:
+def as_json(payload: Mapping[str, Any]) -> dict[str, Any]:
     """The payload as it would arrive in another process, so that every engine hands over the same."""
     arrived: dict[str, Any] = json.loads(json.dumps(payload))
     return arrived

@@ -1,8 +1,9 @@
 """The port: what a plugin may ask of an engine, whichever adapter stands behind it.
 
 A *task* is called again and again, once per tick in the whole cluster. A *timer* is called once, at a time,
-in this process. A *job* is called once, wherever a worker is free; it carries a small payload and finds the
-rest in its owner's tables: an engine that is lost loses no truth. Every call receives its `Job`.
+in this process. A *job* is called wherever a worker is free: once, or once more if its worker died with it. It
+carries a small payload and finds the rest in its owner's tables: an engine that is lost loses no truth. Every
+call receives its `Job`.
 """
 
 import threading
@@ -13,6 +14,7 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
+import sqlalchemy as sa
 from plugbay import PlugbayError, get_logger
 
 URGENT = 100  # the priority of what a person waits for; jobs of equal priority keep their order
@@ -67,6 +69,8 @@ class Job:
     """The tick of a task, the time of a timer, the submission of a job."""
     payload: Mapping[str, Any] = field(default_factory=dict)
     priority: int = 0
+    attempt: int = 1
+    """Higher when a worker before died with this job, or was stopped."""
     missed: int = 0
     """Ticks that were passed over since the task's last one, as when the machine slept."""
     state: JobState = JobState.QUEUED
@@ -220,9 +224,21 @@ class JobView:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class NodeStats:
+    """One process of the cluster."""
+
+    id: str
+    name: str
+    """The machine and the process on it, for people."""
+    workers: int
+    """How many jobs it may have at work at once; 0 for one that leaves them to others."""
+    is_this: bool
+
+
 @dataclass(frozen=True)
 class EngineStats:
-    """What an engine is doing, and what it did of late."""
+    """What an engine is doing, and what it did of late; of several processes on one queue, all of them."""
 
     started: bool
     workers: int
@@ -233,6 +249,8 @@ class EngineStats:
     running: tuple[JobView, ...]
     recent: tuple[JobView, ...]
     """What ended last, the latest first."""
+    nodes: tuple[NodeStats, ...] = ()
+    """The processes that share the queue; none where each has its own."""
 
 
 @dataclass(frozen=True)
@@ -261,19 +279,43 @@ class Engine(Protocol):
         ...
 
     def handle(
-        self, *, owner: str, name: str, call: Call, returned: Callable[[Job], object] | None = None
+        self,
+        *,
+        owner: str,
+        name: str,
+        call: Call,
+        returned: Callable[[Job], object] | None = None,
+        here: bool = False,
     ) -> None:
-        """Says who does the jobs of that name, and who is told of those that will never begin."""
+        """Says who does the jobs of that name, and who is told of those that will never begin.
+
+        `here` keeps them in the process that submits them: what they work on lives in its memory.
+        """
         ...
 
     def submit(
-        self, owner: str, name: str, payload: Mapping[str, Any] | None = None, *, priority: int = 0
+        self,
+        owner: str,
+        name: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        priority: int = 0,
+        within: sa.Connection | None = None,
     ) -> str:
-        """Puts in one job and returns its id; the payload is what JSON can carry."""
+        """Puts in one job and returns its id; the payload is what JSON can carry.
+
+        `within` a transaction of `store.begin()` the job is there if and only if that is committed.
+        """
         ...
 
     def submit_many(
-        self, owner: str, name: str, payloads: Iterable[Mapping[str, Any]], *, priority: int = 0
+        self,
+        owner: str,
+        name: str,
+        payloads: Iterable[Mapping[str, Any]],
+        *,
+        priority: int = 0,
+        within: sa.Connection | None = None,
     ) -> list[str]:
         """Puts in many jobs at once, for little more than the price of one."""
         ...
@@ -293,6 +335,16 @@ class Engine(Protocol):
     @property
     def workers(self) -> int:
         """How many jobs may be at work at once in this process."""
+        ...
+
+    @property
+    def works(self) -> bool:
+        """Whether this process calls tasks and takes jobs of others; a server may leave both to workers."""
+        ...
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether jobs that are submitted here may be done by another process."""
         ...
 
     def start(self) -> None:

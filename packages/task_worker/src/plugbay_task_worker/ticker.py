@@ -92,8 +92,11 @@ class Ticker:
         size: int,
         new_id: Callable[[], str],
         ended: Callable[[Job], None],
+        *,
+        calls_tasks: bool = True,
     ) -> None:
         self._clock = clock
+        self._calls_tasks = calls_tasks  # else other processes do; timers are each one's own
         self._claims = claims
         self._size = size
         self._new_id = new_id
@@ -111,6 +114,8 @@ class Ticker:
             if _key(task) in self._tasks:
                 raise AlreadyRegistered(owner=task.owner, kind="task", name=task.name)
             self._tasks[_key(task)] = task
+            if not self._calls_tasks:
+                return
             self._timetable.repeat(_key(task), task.seconds, self._now_s())
             if self._thread and task.at_start:
                 self._begin(task, self._clock.now())
@@ -146,7 +151,8 @@ class Ticker:
             self.pool.open()
             self._put(OURS, "forget_old_claims", CLAIM, self._clock.now(), self._forget_old_claims)
             for task in [task for task in self._tasks.values() if task.at_start and not task.is_busy]:
-                self._begin(task, self._clock.now())
+                if self._calls_tasks:
+                    self._begin(task, self._clock.now())
             self._thread = threading.Thread(target=self._watch, name="task-worker-clock", daemon=True)
             self._thread.start()
 

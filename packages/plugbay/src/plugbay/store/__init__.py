@@ -2,17 +2,17 @@
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
 from plugbay.errors import BackupFailed
 from plugbay.private_files import PRIVATE_FILE, make_private_dir, make_private_file, sync_dir
-from plugbay.store.engines import busy_by_name, open_postgresql, open_sqlite, store_url
+from plugbay.store.engines import busy_by_name, connect_arguments, open_postgresql, open_sqlite, store_url
 from plugbay.store.migrating import migrate
 from plugbay.store.tables import UTCDateTime, metadata, new_metadata
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
     from sqlalchemy.orm import Session
 
-__all__ = ["HOST_MIGRATIONS", "Store", "UTCDateTime", "new_metadata", "open_store"]
+__all__ = ["HOST_MIGRATIONS", "Store", "UTCDateTime", "after_commit", "new_metadata", "open_store"]
 
 HOST_MODULE = "plugbay"
+AFTER_COMMIT = "plugbay_after_commit"  # where a connection keeps what is to be called then
 PING = {"sqlite": "SELECT 1 FROM sqlite_master LIMIT 1", "postgresql": "SELECT 1"}
 HOST_MIGRATIONS = Path(__file__).parent / "migrations"
 PAGES_PER_STEP = 1024  # 4 MB: between two steps a Ctrl-C is heard
@@ -48,11 +49,24 @@ class Store:
         parts = (self.url.username, None, self.url.host, self.url.port, self.url.database)
         return sa.URL.create("postgresql", *parts).render_as_string()
 
+    @property
+    def driver_arguments(self) -> dict[str, Any]:
+        """What psycopg needs to open a connection of its own to a PostgreSQL store."""
+        return connect_arguments(self.url)
+
     @contextmanager
     def begin(self) -> Iterator[sa.Connection]:
         """A connection in a write transaction: committed at the block's end, taken back on an exception."""
+        later: list[Callable[[], object]] = []
         with busy_by_name(), self.engine.begin() as connection:
-            yield connection
+            info = connection.info  # asked once: a connection that was lost meanwhile has none
+            info[AFTER_COMMIT] = later
+            try:
+                yield connection
+            finally:
+                info.pop(AFTER_COMMIT, None)
+        for call in later:
+            call()
 
     @contextmanager
     def connect(self) -> Iterator[sa.Connection]:
@@ -108,6 +122,11 @@ class Store:
         """Lets all connections go."""
         self._reader.dispose()
         self.engine.dispose()
+
+
+def after_commit(connection: sa.Connection, call: Callable[[], object]) -> None:
+    """Calls when the transaction of a `store.begin()` is committed, and never if it is taken back."""
+    connection.info[AFTER_COMMIT].append(call)
 
 
 def open_store(url: str, data_dir: Path) -> Store:

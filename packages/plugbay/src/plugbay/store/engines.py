@@ -158,10 +158,9 @@ def open_postgresql(url: sa.URL) -> tuple[sa.Engine, sa.Engine]:
     """The engine for writing and the engine for reading: one pool, two kinds of transaction."""
     if importlib.util.find_spec("psycopg") is None:
         raise PostgresqlDriverMissing
-    given = {name: value for name, value in CONNECT_ARGUMENTS.items() if name not in url.query}
     engine = sa.create_engine(
         url,
-        connect_args=given,
+        connect_args=_given(url),
         pool_size=CONNECTIONS_KEPT,
         max_overflow=CONNECTIONS_MOST - CONNECTIONS_KEPT,
         pool_timeout=WAIT_S,
@@ -170,6 +169,16 @@ def open_postgresql(url: sa.URL) -> tuple[sa.Engine, sa.Engine]:
     )
     name_failures(engine)
     return engine, engine.execution_options(postgresql_readonly=True)
+
+
+def connect_arguments(url: sa.URL) -> dict[str, Any]:
+    """What the driver is given for a connection to a PostgreSQL store."""
+    _, arguments = url.get_dialect()().create_connect_args(url)
+    return {**arguments, **_given(url)}
+
+
+def _given(url: sa.URL) -> dict[str, Any]:
+    return {name: value for name, value in CONNECT_ARGUMENTS.items() if name not in url.query}
 
 
 @contextmanager

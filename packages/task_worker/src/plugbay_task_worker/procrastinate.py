@@ -1,0 +1,338 @@
+"""The adapter for several processes on one PostgreSQL: their jobs are everybody's, on Procrastinate."""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from plugbay import Clock, Store, get_logger
+from procrastinate.jobs import Job as Entry
+
+from plugbay_task_worker import embedded
+from plugbay_task_worker.cluster import Cluster, Report, added_up
+from plugbay_task_worker.embedded import STOPPING, EmbeddedEngine, Handler
+from plugbay_task_worker.engine import Call, EngineStats, Job, JobState, JobView, NodeStats
+from plugbay_task_worker.shared_queue import Row, SharedQueue, queue_of
+from plugbay_task_worker.shared_worker import BEAT_S, Ending, SharedWorker
+from plugbay_task_worker.tick_claims import StoreTickClaims
+from plugbay_task_worker.ticker import OURS
+from plugbay_task_worker.worker_pool import WorkerPool
+
+REAP_S = 15  # how often somebody looks for jobs of dead workers
+REPORT_S = 2.0  # how old what others see of this node may be
+RUN_TASK = "run_task"  # the job by which a process that calls no tasks has one called
+MIGRATIONS = Path(__file__).parent / "shared_migrations"
+
+log = get_logger(__name__)
+
+
+class ProcrastinateEngine(EmbeddedEngine):
+    """An `Engine` whose jobs any process on the store may do; tasks and timers are as in the embedded one."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        store: Store,
+        *,
+        workers: int = 16,
+        task_workers: int = 16,
+        recent: int = 100,
+        works: bool = True,
+    ) -> None:
+        store.migrate("procrastinate", MIGRATIONS)
+        self.node = secrets.token_hex(16)
+        self._store = store
+        self._queue = SharedQueue(store)
+        self._cluster = Cluster(store, self.node)
+        self._endings: dict[str, Callable[[Ending], None]] = {}
+        self._is_closing = False
+        self._reporting: threading.Thread | None = None
+        self._leaving = threading.Event()
+        claims = StoreTickClaims(store)
+        super().__init__(
+            clock, claims, workers=workers, task_workers=task_workers, recent=recent, works=works
+        )
+        self._shared = self._new_shared_pool()
+        self._worker = SharedWorker(store, self)
+        self._recent = recent
+        self.handle(owner=OURS, name=RUN_TASK, call=self._run_task)
+        self.every(owner=OURS, name="take_back", seconds=REAP_S, call=self.take_back)
+
+    # what plugins ask for
+
+    def handle(
+        self,
+        *,
+        owner: str,
+        name: str,
+        call: Call,
+        returned: Callable[[Job], object] | None = None,
+        here: bool = False,
+    ) -> None:
+        super().handle(owner=owner, name=name, call=call, returned=returned, here=here)
+        self._worker.poke()  # some of its jobs may have waited for it
+
+    def cancel(self, job_id: str, reason: str = "cancelled") -> bool:
+        if super().cancel(job_id, reason) or self._shared.cancel(job_id, reason):
+            return True
+        if not job_id.isdecimal():
+            return False
+        was_there, dropped = self._queue.cancel(job_id, reason)
+        if dropped:
+            job = self._job_of(dropped)
+            job.cancel(reason)
+            job.end(0.0)
+            self._tell(job)
+        return was_there
+
+    def run_task(self, owner: str, name: str) -> bool:
+        if self._works:
+            return super().run_task(owner, name)
+        self.submit(OURS, RUN_TASK, {"owner": owner, "name": name})
+        return True
+
+    def take_back(self, job: Job | None = None) -> None:
+        """Gives jobs of workers that died to the others; not while all may just have lost the store."""
+        if self._worker.steady_s < BEAT_S:
+            return
+        again, lost = self._queue.take_back()
+        for row in again:
+            log.warning("job_taken_back", owner=row.owner, name=row.name, job=row.id, attempt=row.attempt)
+        for row in lost:
+            log.error("job_given_up", owner=row.owner, name=row.name, job=row.id, attempt=row.attempt)
+        for node in self._cluster.bury():
+            log.warning("node_died", node=node)
+
+    def alive(self) -> set[str]:
+        """The nodes of the cluster, this one among them."""
+        return self._cluster.alive()
+
+    def stats(self) -> EngineStats:
+        own, others = super().stats(), self._cluster.others()
+        at_work = {job.id: job for job in own.running}
+        for row, began, is_cancelled in self._queue.at_work():
+            at_work.setdefault(row.id, _view(row, began, is_cancelled))
+        total = added_up([_report(own), *others.reports], self._recent)
+        nodes = (*([self._this()] if own.started else []), *others.nodes)
+        names = {(task.owner, task.name) for task in own.tasks}
+        return EngineStats(
+            started=own.started,
+            workers=self._slots if not own.started else sum(node.workers for node in nodes),
+            tasks=tuple(
+                task for task in total.tasks if (task.owner, task.name) in names and task.owner != OURS
+            ),
+            jobs=tuple(job for job in total.jobs if job.owner != OURS),
+            timers=own.timers,
+            queued=own.queued + self._queue.waiting(),
+            running=tuple(at_work.values()),
+            recent=total.recent,
+            nodes=nodes,
+        )
+
+    def resize(self, *, workers: int, task_workers: int, recent: int) -> None:
+        super().resize(workers=workers, task_workers=task_workers, recent=recent)
+        self._recent = recent
+        self._shared.resize(workers)
+        self._worker.poke()
+
+    @property
+    def is_shared(self) -> bool:
+        return True
+
+    def wait_idle(self, timeout_s: float = 10.0) -> bool:
+        """Waits until nothing is queued or running in the queues of this process, here or elsewhere."""
+        deadline = time.monotonic() + timeout_s
+        while super().wait_idle(max(0.0, deadline - time.monotonic())):
+            is_busy = self._is_started and self._works and self._queue.has_open(self._queues())
+            if not is_busy and self._shared.wait_idle(0) and super().wait_idle(0):
+                return True
+            if time.monotonic() >= deadline:
+                return False
+            self._leaving.wait(0.005)
+        return False
+
+    # what the worker asks for, in its own thread
+
+    def wanted(self) -> list[str]:
+        """The queues to take from; none while all workers are busy."""
+        is_full = len(self._endings) >= self._workers
+        return [] if is_full or self._is_closing or not self._works else self._queues()
+
+    def begin(self, entry: Entry, ended: Callable[[Ending], None]) -> None:
+        """Has a job done that was taken off the queue."""
+        job = self._job_of(_row(entry))
+        if self._is_closing or not self._handlers.get(job.owner, job.name):
+            ended(Ending.BACK)  # it was taken for somebody who left meanwhile
+            return
+        self._endings[job.id] = ended
+        self._shared.put([job])
+
+    # inside
+
+    @property
+    def _pools(self) -> tuple[WorkerPool, ...]:
+        return *super()._pools, self._shared
+
+    @property
+    def _slots(self) -> int:
+        return self._workers if self._works else 0
+
+    def _open(self) -> None:
+        self._shared.open()
+        super()._open()
+        self._is_closing = False
+        self._leaving.clear()
+        self._worker.start()
+        self._reporting = threading.Thread(target=self._report, name="task-worker-report", daemon=True)
+        self._reporting.start()
+
+    def _close(self) -> int:
+        """What waits is left to the others; who is the last one hands it back."""
+        self._is_closing = True
+        self._worker.stop()
+        returned = super()._close() + self._shared.close()
+        if not self._has_others():
+            returned += self._hand_back(self._queues())
+        return returned
+
+    def _renew(self) -> None:
+        super()._renew()
+        self._shared = self._new_shared_pool()
+        self._worker = SharedWorker(self._store, self)
+
+    def _join(self, timeout_s: float) -> None:
+        for ended in list(self._endings.values()):  # those who did not listen: their rows go all the same
+            ended(Ending.DONE)
+        self._endings.clear()
+        super()._join(timeout_s)
+        self._worker.join(embedded.UNWIND_S)
+        self._leaving.set()
+        if self._reporting and self._reporting is not threading.current_thread():
+            self._reporting.join(embedded.UNWIND_S)
+        try:
+            self._cluster.leave(_report(super().stats()))
+        except Exception as error:
+            log.warning("leave_failed", error=error)  # the others will see that we are gone
+
+    def _put(self, handler: Handler, jobs: list[Job], within: sa.Connection | None) -> None:
+        if handler.here:
+            super()._put(handler, jobs, within)
+        elif (handler.is_leaving or self._is_over) and not self._has_others():
+            self._jobs.give_back(jobs)
+        else:
+            self._queue.put(jobs, within)
+
+    @property
+    def _is_over(self) -> bool:
+        return self._is_closing or (self._was_stopped and not self._is_started)
+
+    def _give_back_owner(self, owner: str) -> int:
+        returned = super()._give_back_owner(owner) + self._shared.give_back_owner(owner)
+        if self._has_others():
+            return returned
+        queues = [queue_of(one.owner, one.name) for one in self._handlers.all() if one.owner == owner]
+        return returned + self._hand_back(queues)
+
+    def _hand_back(self, queues: list[str]) -> int:
+        return self._jobs.give_back([self._job_of(row) for row in self._queue.drop(queues)])
+
+    def _has_others(self) -> bool:
+        try:
+            return self._cluster.has_others()
+        except Exception as error:
+            log.warning("others_unknown", error=error)
+            return True  # what waits stays where it is
+
+    def _ended(self, job: Job) -> None:
+        ended = self._endings.pop(job.id, None)
+        if ended is None:
+            super()._ended(job)
+            return
+        ending = self._ending(job)
+        if ending is not Ending.BACK:
+            self._tell(job)
+        ended(ending)
+        self._worker.poke()
+
+    def _ending(self, job: Job) -> Ending:
+        if job.state is JobState.RETURNED:
+            return Ending.BACK
+        was_stopped = job.state is JobState.CANCELLED and job.cancel_reason == STOPPING
+        return Ending.AGAIN if was_stopped and self._has_others() else Ending.DONE
+
+    def _tell(self, job: Job) -> None:
+        try:
+            super()._ended(job)
+        except Exception:
+            log.exception("bookkeeping_failed", owner=job.owner, name=job.name, job=job.id)
+
+    def _job_of(self, row: Row) -> Job:
+        handler = self._handlers.get(row.owner, row.name)
+        return row.job(handler.call if handler else print)
+
+    def _queues(self) -> list[str]:
+        return [
+            queue_of(one.owner, one.name)
+            for one in self._handlers.all()
+            if not one.here and not one.is_leaving
+        ]
+
+    def _run_task(self, job: Job) -> None:
+        super().run_task(job.payload["owner"], job.payload["name"])
+
+    def _report(self) -> None:
+        """Shows the others what this node does, as long as it is there."""
+        told = None
+        while not self._leaving.wait(REPORT_S if told else 0.05):
+            worker, report = self._worker.id, _report(super().stats())
+            now = (worker, self._slots, report)
+            if worker is None or now == told:
+                continue
+            try:
+                self._cluster.report(worker, self._slots, report)
+                told = now
+            except Exception as error:
+                log.debug("report_failed", error=error)
+
+    def _this(self) -> NodeStats:
+        return self._cluster.this(self._slots)
+
+    def _new_shared_pool(self) -> WorkerPool:
+        return WorkerPool("task-worker-shared", self._workers, self._clock, self._ended)
+
+
+def _row(entry: Entry) -> Row:
+    given: Any = entry.task_kwargs
+    return Row(
+        id=str(entry.id),
+        owner=given["owner"],
+        name=given["name"],
+        priority=entry.priority,
+        attempt=entry.attempts + 1,
+        worker=entry.worker_id,
+        submitted_at=datetime.fromisoformat(given["at"]),
+        payload=given["payload"],
+    )
+
+
+def _report(stats: EngineStats) -> Report:
+    return Report(stats.tasks, stats.jobs, stats.recent)
+
+
+def _view(row: Row, began: datetime | None, is_cancelled: bool) -> JobView:
+    return JobView(
+        id=row.id,
+        kind="job",
+        owner=row.owner,
+        name=row.name,
+        state=JobState.RUNNING,
+        payload=row.payload,
+        started_at=began,
+        duration_s=0.0,
+        error="",
+        cancelling=is_cancelled,
+    )
