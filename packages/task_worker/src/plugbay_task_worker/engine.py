@@ -1,9 +1,9 @@
 """The port: what a plugin may ask of an engine, whichever adapter stands behind it.
 
 A *task* is called again and again, once per tick in the whole cluster. A *timer* is called once, at a time,
-in this process. A *job* is called wherever a worker is free: once, or once more if its worker died with it. It
-carries a small payload and finds the rest in its owner's tables: an engine that is lost loses no truth. Every
-call receives its `Job`.
+in this process. A *job* is called wherever a worker is free: once, or once more if its worker died with it.
+It carries a small payload and finds the rest in its owner's tables: an engine that is lost loses no truth.
+Every call receives its `Job`.
 """
 
 import threading

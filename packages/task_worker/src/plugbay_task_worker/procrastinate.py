@@ -152,15 +152,18 @@ class ProcrastinateEngine(EmbeddedEngine):
                 return True
             if time.monotonic() >= deadline:
                 return False
-            self._leaving.wait(0.005)
+            self._leaving.wait(0.01)
         return False
 
     # what the worker asks for, in its own thread
 
     def wanted(self) -> list[str]:
-        """The queues to take from; none while all workers are busy."""
-        is_full = len(self._endings) >= self._workers
-        return [] if is_full or self._is_closing or not self._works else self._queues()
+        """The queues to take from."""
+        return [] if self._is_closing or not self._works else self._queues()
+
+    @property
+    def most(self) -> int:
+        return self._workers
 
     def begin(self, entry: Entry, ended: Callable[[Ending], None]) -> None:
         """Has a job done that was taken off the queue."""
@@ -256,7 +259,6 @@ class ProcrastinateEngine(EmbeddedEngine):
         if ending is not Ending.BACK:
             self._tell(job)
         ended(ending)
-        self._worker.poke()
 
     def _ending(self, job: Job) -> Ending:
         if job.state is JobState.RETURNED:

@@ -23,7 +23,8 @@ LONGEST_QUEUE = 40  # characters: with Procrastinate's prefix it is a channel's 
 _ROW = "id, priority, attempts, worker_id, args"
 _COUNT = sa.text("SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo'")
 _OPEN = sa.text(
-    "SELECT count(*) FROM procrastinate_jobs WHERE queue_name = ANY(:queues) AND status IN ('todo', 'doing')"
+    "SELECT EXISTS (SELECT FROM procrastinate_jobs WHERE queue_name = ANY(:queues)"
+    " AND status IN ('todo', 'doing'))"
 )
 _ONE = sa.text(
     f"SELECT {_ROW}, status, abort_requested FROM procrastinate_jobs"  # noqa: S608 - a constant
@@ -132,7 +133,8 @@ class SharedQueue:
 
     def take_back(self) -> tuple[list[Row], list[Row]]:
         """Gives the jobs of dead workers to the others; returns those, and what was given up."""
-        again, lost = [], []
+        again: list[Row] = []
+        lost: list[Row] = []
         with self._store.begin() as connection:
             for row in connection.execute(_STALLED, {"silent": SILENT_S}).all():
                 is_over = row.abort_requested or row.attempts + 1 >= MOST_ATTEMPTS
@@ -174,7 +176,7 @@ def queue_of(owner: str, name: str) -> str:
 
 
 def _entry(job: Job) -> Entry:
-    arguments = {
+    arguments: dict[str, Any] = {
         "owner": job.owner,
         "name": job.name,
         "at": job.due_at.isoformat(),

@@ -1,10 +1,12 @@
-"""Procrastinate's worker in a thread of its own: it takes jobs off the shared queue, and outlasts the store."""
+"""Procrastinate's worker in a thread of its own: takes jobs off the shared queue, and outlasts the store."""
 
 import asyncio
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Any, Protocol
 
 import psycopg
@@ -22,17 +24,31 @@ BEAT_S = 10.0  # between two signs of life; three that are missing make a worker
 POLL_S = 5.0  # the net under NOTIFY: how long a job waits at the most that nobody was told of
 AGAIN_S = 1.0  # after the store could not be asked
 CONNECTIONS_MOST = 3  # to fetch, to finish and to beat; and one more listens
+# a queue is empty when the server takes its statistics, and then it would sort ten thousand jobs to find the
+# first: 17 ms a job in place of 0.2
+BY_INDEX = "-c enable_sort=off -c enable_seqscan=off"
+FETCH_MOST = 16  # jobs in one go
 MOST_AT_ONCE = 1024  # for Procrastinate: how many it may have, we say ourselves, since that may change
 
+ANY_NEWS: Notification = {"type": "job_inserted", "job_id": 0}
 # who was pruned by mistake, as after the store was away, is there again
 _BEAT = """
-    INSERT INTO procrastinate_workers (id, last_heartbeat) OVERRIDING SYSTEM VALUE VALUES (%(worker_id)s, now())
+    INSERT INTO procrastinate_workers (id, last_heartbeat)
+    OVERRIDING SYSTEM VALUE VALUES (%(worker_id)s, now())
     ON CONFLICT (id) DO UPDATE SET last_heartbeat = now()
 """
 _BACK = """
     UPDATE procrastinate_jobs SET status = 'todo', worker_id = NULL, attempts = attempts + %(attempts)s
     WHERE id = %(job_id)s AND status = 'doing' AND NOT abort_requested
 """
+# as often as there is room, each seeing what the ones before took; Procrastinate's own asks for one at a time
+_FETCH = """
+    SELECT (job).* FROM (
+        SELECT procrastinate_fetch_job_v2(%(queues)s::varchar[], %(worker_id)s) AS job
+        FROM generate_series(1, %(most)s) OFFSET 0
+    ) fetched WHERE (job).id IS NOT NULL
+"""
+_REMOVE = "DELETE FROM procrastinate_jobs WHERE id = ANY(%(ids)s)"
 _NEWS = """SELECT pg_notify('procrastinate_any_queue_v1', '{"type": "job_inserted", "job_id": 0}')"""
 _WHY = "SELECT args ->> 'cancel' AS reason FROM procrastinate_jobs WHERE id = %(job_id)s"
 
@@ -41,6 +57,11 @@ log = get_logger(__name__)
 
 class Taker(Protocol):
     """Whom the worker takes jobs for."""
+
+    @property
+    def most(self) -> int:
+        """How many jobs it may have at a time."""
+        ...
 
     def wanted(self) -> list[str]:
         """The queues that it would take another job from, now."""
@@ -142,7 +163,7 @@ class SharedWorker:
         app.job_manager = manager
 
         @app.task(name=TASK, pass_context=True)
-        async def call(context: JobContext, **_arguments: object) -> None:
+        async def call(context: JobContext, /, **_arguments: object) -> None:
             await self._do(manager, context.job)
 
         async with app.open_async():
@@ -158,7 +179,7 @@ class SharedWorker:
             with self._lock:
                 self._worker, self._manager = worker, manager
             if not self._is_stopping:
-                await worker.run()
+                await worker.run()  # type: ignore[no-untyped-call]
 
     async def _do(self, manager: "SteadyManager", entry: Entry) -> None:
         """Has a job done; a cancel, which arrives as one of this coroutine, goes on to whoever does it."""
@@ -171,6 +192,8 @@ class SharedWorker:
             except asyncio.CancelledError:
                 self._taker.cancel(str(entry.id), await manager.reason(entry))
         manager.endings[entry.id or 0] = ended.result()
+        manager.taken -= 1
+        manager.poke()
 
 
 class SteadyManager(JobManager):
@@ -182,6 +205,11 @@ class SteadyManager(JobManager):
         self._on_registered = registered
         self._news = 0
         self._notify: NotificationCallback | None = None
+        self._telling: asyncio.Future[None] | None = None
+        self._fetched: deque[Entry] = deque()
+        self._over: list[tuple[int, asyncio.Future[None]]] = []
+        self._removing: asyncio.Future[None] | None = None
+        self.taken = 0
         self.worker_id: int | None = None
         self.last_trouble = time.monotonic()
         self.endings: dict[int, Ending] = {}
@@ -189,8 +217,7 @@ class SteadyManager(JobManager):
     def poke(self) -> None:
         self._news += 1
         if self._notify:
-            told = self._notify(channel="", notification={"type": "job_inserted", "job_id": 0})
-            asyncio.ensure_future(told)
+            self._telling = asyncio.ensure_future(self._notify(channel="", notification=ANY_NEWS))
 
     async def register_worker(self) -> int:
         self.worker_id = await super().register_worker()
@@ -205,25 +232,54 @@ class SteadyManager(JobManager):
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Entry | None:
         """The next job; None when there is none for us, or the store does not say."""
-        while wanted := self._taker.wanted():
-            before = self._news
-            try:
-                entry = await super().fetch_job(wanted, worker_id)
-            except ConnectorException as error:
-                self._note(error)
-                return None
-            # the worker forgets what it was told while it asked
-            if entry or before == self._news:
-                return entry
-        return None
+        while not self._fetched and (room := self._taker.most - self.taken) > 0:
+            wanted, before = self._taker.wanted(), self._news
+            if wanted:
+                await self._fetch(wanted, min(room, FETCH_MOST), worker_id)
+            if before == self._news:  # else there is news, and the worker forgets what it hears while it asks
+                break
+        if not self._fetched:
+            return None
+        self.taken += 1
+        return self._fetched.popleft()
+
+    async def _fetch(self, wanted: list[str], most: int, worker_id: int) -> None:
+        given = {"queues": wanted, "worker_id": worker_id, "most": most}
+        try:
+            rows = await self.connector.execute_query_all_async(query=_FETCH, **given)
+        except ConnectorException as error:
+            self._note(error)
+        else:
+            self._fetched += [Entry.from_row(row) for row in rows]
+
+    async def unregister_worker(self, worker_id: int) -> None:
+        """Leaves; what was taken off the queue and not begun waits again."""
+        while self._fetched:
+            await self._give_back(self._fetched.popleft(), Ending.BACK)
+        await super().unregister_worker(worker_id)
 
     async def finish_job(self, job: Entry, status: Status, delete_job: bool) -> None:
         ending = self.endings.pop(job.id or 0, Ending.DONE)
         if ending is Ending.DONE:
-            await self._steadily(lambda: super(SteadyManager, self).finish_job(job, status, True))
+            await self._remove(job.id or 0)
         else:
             await self._steadily(lambda: self._give_back(job, ending))
-        self.poke()
+
+    async def _remove(self, job_id: int) -> None:
+        """Takes the row of a finished job out, together with all that finish meanwhile."""
+        removed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._over.append((job_id, removed))
+        if self._removing is None or self._removing.done():
+            self._removing = asyncio.ensure_future(self._remove_all())
+        await removed
+
+    async def _remove_all(self) -> None:
+        while self._over:
+            group, self._over = self._over, []
+            ids = [job_id for job_id, _ in group]
+            await self._steadily(partial(self.connector.execute_query_async, query=_REMOVE, ids=ids))
+            for _, removed in group:
+                removed.set_result(None)
 
     async def listen_for_jobs(
         self, *, on_notification: NotificationCallback, queues: Iterable[str] | None = None
@@ -273,6 +329,7 @@ class SteadyManager(JobManager):
 def connector_for(store: Store) -> PsycopgConnector:
     """A connector to the store's database, with the store's own manners."""
     arguments = store.driver_arguments
+    arguments["options"] = f"{arguments.get('options', '')} {BY_INDEX}"
     return PsycopgConnector(conninfo="", min_size=1, max_size=CONNECTIONS_MOST, kwargs=arguments)
 
 
