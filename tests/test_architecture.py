@@ -134,9 +134,10 @@ LAYERS: dict[str, tuple[str, list[set[str]]]] = {
         "## The task worker",
         [
             {"engine", "timetable", "tick_claims"},
-            {"worker_pool", "metrics", "pages"},
-            {"ticker"},
+            {"worker_pool", "metrics", "pages", "shared_queue"},
+            {"ticker", "cluster", "shared_worker"},
             {"embedded"},
+            {"procrastinate"},
             {"plugin"},
         ],
     ),

@@ -25,7 +25,7 @@ from plugbay_task_worker.worker_pool import WorkerPool
 REAP_S = 15  # how often somebody looks for jobs of dead workers
 REPORT_S = 2.0  # how old what others see of this node may be
 RUN_TASK = "run_task"  # the job by which a process that calls no tasks has one called
-MIGRATIONS = Path(__file__).parent / "shared_migrations"
+MIGRATIONS = Path(__file__).parent / "migrations/shared"
 
 log = get_logger(__name__)
 
