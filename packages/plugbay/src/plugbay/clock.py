@@ -3,8 +3,11 @@
 import threading
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
+
+READ_EVERY_S = 10.0  # clocks of machines drift by less than a millisecond in that time
+SLOW_S = 0.5  # that a database may take to say the time, and still be believed
 
 
 class Clock(Protocol):
@@ -27,6 +30,41 @@ class SystemClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+
+class StoreClock:
+    """The clock of a database, by which all who share it go: a machine whose own clock is wrong does no harm.
+
+    It is looked at now and then; in between the machine's monotonic clock goes on from there.
+    """
+
+    def __init__(self, ask: Callable[[], datetime], own: Clock | None = None) -> None:
+        self._ask = ask
+        self._own = own or SystemClock()
+        self._read_at, self._then = self._read()[1:]
+
+    def now(self) -> datetime:
+        read_at, then = self._read_at, self._then
+        return then + timedelta(seconds=self._own.monotonic() - read_at)
+
+    def monotonic(self) -> float:
+        return self._own.monotonic()
+
+    def follow(self) -> None:
+        """Looks at the database's clock again, if that was some time ago; raises what asking it raises."""
+        if self._own.monotonic() - self._read_at < READ_EVERY_S:
+            return
+        took_s, read_at, then = self._read()
+        # an answer that took long says little, but a clock that has not been set for long says less
+        if took_s <= SLOW_S or read_at - self._read_at >= 6 * READ_EVERY_S:
+            self._read_at, self._then = read_at, then
+
+    def _read(self) -> tuple[float, float, datetime]:
+        """How long the answer took, and what time it was at which moment of our own."""
+        before = self._own.monotonic()
+        then = self._ask()
+        after = self._own.monotonic()
+        return after - before, (before + after) / 2, then
 
 
 def ends_within(seconds: float, call: Callable[[], object], name: str) -> bool:

@@ -29,7 +29,7 @@ from plugbay.auth import (
     user_of,
 )
 from plugbay.base_module import BaseModule
-from plugbay.clock import Clock, SystemClock
+from plugbay.clock import Clock
 from plugbay.errors import PlugbayError
 from plugbay.events import EventBus
 from plugbay.health import HealthRegistry
@@ -44,7 +44,7 @@ from plugbay.private_files import make_private_dir, write_private_file
 from plugbay.secrets import Secrets, check_keys, encryption_keys, session_secret
 from plugbay.server import STOP_GRACE_S, Restarter
 from plugbay.settings import HostConfig, load_config
-from plugbay.store import open_store
+from plugbay.store import clock_of, open_store
 from plugbay.web import from_host, url_below_root
 from plugbay.web.flash_messages import FlashMiddleware, take_flashes
 from plugbay.web.pages import StaticFiles, Templates, static_router
@@ -73,7 +73,6 @@ class Plugbay:
     ) -> None:
         # 1. configuration: keyword, then environment, then default
         self.app = app
-        self.clock = clock or SystemClock()
         self.environment: Mapping[str, str] = os.environ
         self.config = load_config(config, self.environment)
         self.app_root_dir = Path(app_root_dir or Path.cwd()).absolute()
@@ -81,8 +80,9 @@ class Plugbay:
         self.path_modules = Path(path_modules or self.app_root_dir / "domains").absolute()
         self.data_dir = Path(self.config.data_dir or self.app_root_dir / "data").absolute()
 
-        # 2. the store, with the host's own tables
+        # 2. the store, with the host's own tables, and its clock
         self.store = open_store(_plain(self.config.database_url), self.data_dir)
+        self.clock = clock or clock_of(self.store)
 
         # 3. the keys: one signs what browsers carry, one encrypts what is stored
         secret = session_secret(self.config.explicit_session_secret, self.data_dir)

@@ -29,10 +29,10 @@ from plugbay.auth.credentials import (
 from plugbay.auth.passwords import Attempt, CheckQueue, Passwords, Throttle
 from plugbay.auth.remembering import Found, Remembered
 from plugbay.auth.roles import User, too_many_attempts, unauthorized
-from plugbay.clock import Clock, SystemClock
+from plugbay.clock import Clock
 from plugbay.errors import NameTaken, PasswordMissing, TokenExpired, TooManyAttempts
 from plugbay.logs import get_logger
-from plugbay.store import Store
+from plugbay.store import Store, clock_of
 from plugbay.web.requests import login_url, url_below_root
 
 LOOKUPS_AT_ONCE = 16  # of their own, so that forty slow endpoints cannot keep everyone outside
@@ -194,7 +194,7 @@ def create_token(
 ) -> str:
     """A new API token of a user; this is the only time it can be read."""
     account = _accounts(store).named(user_name)
-    return Tokens(store, SystemClock()).create(account.id, label, scope, days)
+    return Tokens(store, clock_of(store)).create(account.id, label, scope, days)
 
 
 def ensure_first_admin(store: Store, given: str | None = None) -> str | None:
@@ -212,7 +212,7 @@ def ensure_first_admin(store: Store, given: str | None = None) -> str | None:
 
 
 def _accounts(store: Store) -> Accounts:
-    return Accounts(store, SystemClock(), Passwords())
+    return Accounts(store, clock_of(store), Passwords())
 
 
 def _warn_of_short(name: str, password: str) -> None:

@@ -10,6 +10,7 @@ from typing import Protocol
 from fastapi.responses import RedirectResponse
 from packaging.requirements import Requirement
 
+from plugbay.clock import StoreClock
 from plugbay.errors import PlugbayError, PluginRefused, StoreError
 from plugbay.logs import get_logger
 from plugbay.plugins import Plugin, requirements
@@ -143,6 +144,8 @@ class StoreFollower:
     def look(self) -> None:
         """Puts into effect what changed since the last look; a store that is away is asked again."""
         try:
+            if isinstance(self._host.clock, StoreClock):
+                self._host.clock.follow()
             if self._host.records.changes() != self._seen:
                 self._follow()
             self._is_blind = False

@@ -4,12 +4,14 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from plugbay.clock import Clock, StoreClock, SystemClock
 from plugbay.errors import BackupFailed
 from plugbay.private_files import PRIVATE_FILE, make_private_dir, make_private_file, sync_dir
 from plugbay.store.engines import busy_by_name, connect_arguments, open_postgresql, open_sqlite, store_url
@@ -20,11 +22,20 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
     from sqlalchemy.orm import Session
 
-__all__ = ["HOST_MIGRATIONS", "Store", "UTCDateTime", "after_commit", "new_metadata", "open_store"]
+__all__ = [
+    "HOST_MIGRATIONS",
+    "Store",
+    "UTCDateTime",
+    "after_commit",
+    "clock_of",
+    "new_metadata",
+    "open_store",
+]
 
 HOST_MODULE = "plugbay"
 AFTER_COMMIT = "plugbay_after_commit"  # where a connection keeps what is to be called then
 PING = {"sqlite": "SELECT 1 FROM sqlite_master LIMIT 1", "postgresql": "SELECT 1"}
+NOW = sa.select(sa.func.clock_timestamp(type_=UTCDateTime))
 HOST_MIGRATIONS = Path(__file__).parent / "migrations"
 PAGES_PER_STEP = 1024  # 4 MB: between two steps a Ctrl-C is heard
 
@@ -105,6 +116,11 @@ class Store:
         """The names of the host's tables, for those who must keep others away from them."""
         return list(metadata.tables)
 
+    def now(self) -> datetime:
+        """The time by the clock of a PostgreSQL store."""
+        with self.connect() as connection:
+            return connection.execute(NOW).scalar_one()
+
     def migrate(self, module: str, scripts: Path) -> None:
         """Brings one module's tables up to the newest of its `versions/*.py`."""
         migrate(self.engine, self._reader, module, scripts)
@@ -122,6 +138,11 @@ class Store:
         """Lets all connections go."""
         self._reader.dispose()
         self.engine.dispose()
+
+
+def clock_of(store: Store) -> Clock:
+    """The clock that all who share the store go by: on PostgreSQL its own, on SQLite the machine's."""
+    return SystemClock() if store.dialect == "sqlite" else StoreClock(store.now)
 
 
 def after_commit(connection: sa.Connection, call: Callable[[], object]) -> None:
