@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
@@ -15,6 +16,7 @@ from plugbay_task_worker.engine import JobState, JobStats, JobView, NodeStats, T
 from plugbay_task_worker.shared_queue import SILENT_S
 
 GONE = ""  # the row that keeps what nodes did which are no longer there: a counter never goes back
+FRESH_S = 1.0  # for so long who asks often is told the same
 LONGEST_PAYLOAD = 1000  # characters of a finished job's payload that others see
 
 metadata = new_metadata()
@@ -85,6 +87,8 @@ class Cluster:
     def __init__(self, store: Store, node: str) -> None:
         self._store = store
         self._node = node
+        self._seen: list[NodeStats] = []
+        self._seen_at = -FRESH_S
         self._name = f"{socket.gethostname()}:{os.getpid()}"[:255]
 
     def report(self, worker: int | None, workers: int, report: Report) -> None:
@@ -110,14 +114,22 @@ class Cluster:
                 self._keep(connection, [Report.of(row.report) for row in rows])
         return [row.id for row in rows]
 
-    def alive(self) -> set[str]:
-        """The nodes that are there."""
-        with self._store.connect() as connection:
-            return set(connection.scalars(sa.select(nodes.c.id).where(_IS_ALIVE)))
+    def seen(self) -> list[NodeStats]:
+        """The nodes that are there, as of a moment ago."""
+        now = time.monotonic()
+        if now - self._seen_at >= FRESH_S:
+            self._seen, self._seen_at = self._look(), now
+        return self._seen
 
     def has_others(self) -> bool:
         """Whether any node but this one is there."""
-        return bool(self.alive() - {self._node})
+        return any(not node.is_this for node in self._look())
+
+    def _look(self) -> list[NodeStats]:
+        wanted = sa.select(nodes.c.id, nodes.c.name, nodes.c.workers).where(_IS_ALIVE)
+        with self._store.connect() as connection:
+            rows = connection.execute(wanted).all()
+        return [NodeStats(row.id, row.name, row.workers, row.id == self._node) for row in rows]
 
     def others(self) -> Others:
         """All but this one."""

@@ -25,6 +25,7 @@ from plugbay_task_worker.engine import (
     JobState,
     JobStats,
     JobView,
+    Lanes,
     NaiveTime,
     StopReport,
     UnknownJob,
@@ -83,9 +84,10 @@ class EmbeddedEngine:
         call: Call,
         returned: Callable[[Job], object] | None = None,
         here: bool = False,
+        lanes: Lanes | None = None,
     ) -> None:
         _check_name("job", name)
-        self._handlers.add(Handler(owner, name, call, returned, here))
+        self._handlers.add(Handler(owner, name, call, returned, here, lanes))
 
     def submit(
         self,
@@ -95,8 +97,10 @@ class EmbeddedEngine:
         *,
         priority: int = 0,
         within: sa.Connection | None = None,
+        lane: str = "",
     ) -> str:
-        return self.submit_many(owner, name, [payload or {}], priority=priority, within=within)[0]
+        payloads = [payload or {}]
+        return self.submit_many(owner, name, payloads, priority=priority, within=within, lane=lane)[0]
 
     def submit_many(
         self,
@@ -106,10 +110,11 @@ class EmbeddedEngine:
         *,
         priority: int = 0,
         within: sa.Connection | None = None,
+        lane: str = "",
     ) -> list[str]:
         handler, now = self._handlers.find(owner, name), self._clock.now()
         jobs = [
-            Job(self._new_id(), "job", owner, name, handler.call, now, as_json(payload), priority)
+            Job(self._new_id(), "job", owner, name, handler.call, now, as_json(payload), priority, lane)
             for payload in payloads
         ]
         self._put(handler, jobs, within)
@@ -269,6 +274,7 @@ class Handler:
     call: Call
     returned: Callable[[Job], object] | None = None
     here: bool = False
+    lanes: Lanes | None = None
     is_leaving: bool = False
     runs: int = 0
     failures: int = 0

@@ -69,6 +69,7 @@ class Job:
     """The tick of a task, the time of a timer, the submission of a job."""
     payload: Mapping[str, Any] = field(default_factory=dict)
     priority: int = 0
+    lane: str = ""
     attempt: int = 1
     """Higher when a worker before died with this job, or was stopped."""
     missed: int = 0
@@ -140,6 +141,7 @@ class Job:
 
 
 Call = Callable[[Job], object | Awaitable[object]]
+Lanes = Callable[[Callable[[str], int]], Iterable[str]]  # how many of each a process has → what it would take
 
 
 class CancelHook:
@@ -286,10 +288,12 @@ class Engine(Protocol):
         call: Call,
         returned: Callable[[Job], object] | None = None,
         here: bool = False,
+        lanes: "Lanes | None" = None,
     ) -> None:
         """Says who does the jobs of that name, and who is told of those that will never begin.
 
-        `here` keeps them in the process that submits them: what they work on lives in its memory.
+        `here` keeps them in the process that submits them: what they work on lives in its memory. `lanes` are
+        those that this process would take another job from, where processes share jobs that have a lane.
         """
         ...
 
@@ -301,10 +305,12 @@ class Engine(Protocol):
         *,
         priority: int = 0,
         within: sa.Connection | None = None,
+        lane: str = "",
     ) -> str:
         """Puts in one job and returns its id; the payload is what JSON can carry.
 
-        `within` a transaction of `store.begin()` the job is there if and only if that is committed.
+        `within` a transaction of `store.begin()` the job is there if and only if that is committed. A `lane`
+        is for jobs of a name that are to be taken in turn: see `handle`.
         """
         ...
 
@@ -316,6 +322,7 @@ class Engine(Protocol):
         *,
         priority: int = 0,
         within: sa.Connection | None = None,
+        lane: str = "",
     ) -> list[str]:
         """Puts in many jobs at once, for little more than the price of one."""
         ...

@@ -3,6 +3,7 @@
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from procrastinate.jobs import Job as Entry
 from plugbay_task_worker import embedded
 from plugbay_task_worker.cluster import Cluster, Report, added_up
 from plugbay_task_worker.embedded import STOPPING, EmbeddedEngine, Handler
-from plugbay_task_worker.engine import Call, EngineStats, Job, JobState, JobView, NodeStats
+from plugbay_task_worker.engine import Call, EngineStats, Job, JobState, JobView, Lanes, NodeStats
 from plugbay_task_worker.shared_queue import Row, SharedQueue, queue_of
 from plugbay_task_worker.shared_worker import BEAT_S, Ending, SharedWorker
 from plugbay_task_worker.tick_claims import StoreTickClaims
@@ -49,7 +50,7 @@ class ProcrastinateEngine(EmbeddedEngine):
         self._queue = SharedQueue(store)
         self._cluster = Cluster(store, self.node)
         self._endings: dict[str, Callable[[Ending], None]] = {}
-        self._is_closing = False
+        self._is_closing = self._is_known = False
         self._reporting: threading.Thread | None = None
         self._leaving = threading.Event()
         claims = StoreTickClaims(store)
@@ -72,9 +73,14 @@ class ProcrastinateEngine(EmbeddedEngine):
         call: Call,
         returned: Callable[[Job], object] | None = None,
         here: bool = False,
+        lanes: Lanes | None = None,
     ) -> None:
-        super().handle(owner=owner, name=name, call=call, returned=returned, here=here)
-        self._worker.poke()  # some of its jobs may have waited for it
+        super().handle(owner=owner, name=name, call=call, returned=returned, here=here, lanes=lanes)
+        self.look()  # some of its jobs may have waited for it
+
+    def look(self) -> None:
+        """There may be jobs that this process would take by now."""
+        self._worker.poke()
 
     def cancel(self, job_id: str, reason: str = "cancelled") -> bool:
         if super().cancel(job_id, reason) or self._shared.cancel(job_id, reason):
@@ -108,8 +114,13 @@ class ProcrastinateEngine(EmbeddedEngine):
             log.warning("node_died", node=node)
 
     def alive(self) -> set[str]:
-        """The nodes of the cluster, this one among them."""
-        return self._cluster.alive()
+        """The nodes of the cluster, this one among them, as of a moment ago."""
+        return {node.id for node in self._cluster.seen()}
+
+    @property
+    def working_nodes(self) -> int:
+        """How many of them take jobs."""
+        return max(1, sum(node.workers > 0 for node in self._cluster.seen()))
 
     def stats(self) -> EngineStats:
         own, others = super().stats(), self._cluster.others()
@@ -147,7 +158,7 @@ class ProcrastinateEngine(EmbeddedEngine):
         """Waits until nothing is queued or running in the queues of this process, here or elsewhere."""
         deadline = time.monotonic() + timeout_s
         while super().wait_idle(max(0.0, deadline - time.monotonic())):
-            is_busy = self._is_started and self._works and self._queue.has_open(self._queues())
+            is_busy = self._is_started and self._works and self._queue.has_open(self._owners())
             if not is_busy and self._shared.wait_idle(0) and super().wait_idle(0):
                 return True
             if time.monotonic() >= deadline:
@@ -157,9 +168,19 @@ class ProcrastinateEngine(EmbeddedEngine):
 
     # what the worker asks for, in its own thread
 
-    def wanted(self) -> list[str]:
-        """The queues to take from."""
-        return [] if self._is_closing or not self._works else self._queues()
+    def wanted(self, taken: Counter[str]) -> tuple[list[str], int]:
+        """The queues to take from; of lanes one job at a time, since each may be the last that is wanted."""
+        if self._is_closing or not self._works or not self._is_known:
+            return [], 0
+        queues, laned = [], []
+        for one in self._handlers.all():
+            if one.here or one.is_leaving:
+                continue
+            if one.lanes is None:
+                queues.append(queue_of(one.owner, one.name))
+            else:
+                laned += _lane_queues(one, one.lanes, taken)
+        return queues + laned, 1 if laned else self._workers
 
     @property
     def most(self) -> int:
@@ -187,7 +208,7 @@ class ProcrastinateEngine(EmbeddedEngine):
     def _open(self) -> None:
         self._shared.open()
         super()._open()
-        self._is_closing = False
+        self._is_closing = self._is_known = False
         self._leaving.clear()
         self._worker.start()
         self._reporting = threading.Thread(target=self._report, name="task-worker-report", daemon=True)
@@ -199,7 +220,7 @@ class ProcrastinateEngine(EmbeddedEngine):
         self._worker.stop()
         returned = super()._close() + self._shared.close()
         if not self._has_others():
-            returned += self._hand_back(self._queues())
+            returned += self._hand_back(self._owners())
         return returned
 
     def _renew(self) -> None:
@@ -235,13 +256,10 @@ class ProcrastinateEngine(EmbeddedEngine):
 
     def _give_back_owner(self, owner: str) -> int:
         returned = super()._give_back_owner(owner) + self._shared.give_back_owner(owner)
-        if self._has_others():
-            return returned
-        queues = [queue_of(one.owner, one.name) for one in self._handlers.all() if one.owner == owner]
-        return returned + self._hand_back(queues)
+        return returned if self._has_others() else returned + self._hand_back({owner})
 
-    def _hand_back(self, queues: list[str]) -> int:
-        return self._jobs.give_back([self._job_of(row) for row in self._queue.drop(queues)])
+    def _hand_back(self, owners: set[str]) -> int:
+        return self._jobs.give_back([self._job_of(row) for row in self._queue.drop(owners)])
 
     def _has_others(self) -> bool:
         try:
@@ -276,12 +294,8 @@ class ProcrastinateEngine(EmbeddedEngine):
         handler = self._handlers.get(row.owner, row.name)
         return row.job(handler.call if handler else print)
 
-    def _queues(self) -> list[str]:
-        return [
-            queue_of(one.owner, one.name)
-            for one in self._handlers.all()
-            if not one.here and not one.is_leaving
-        ]
+    def _owners(self) -> set[str]:
+        return {one.owner for one in self._handlers.all()}
 
     def _run_task(self, job: Job) -> None:
         super().run_task(job.payload["owner"], job.payload["name"])
@@ -297,6 +311,9 @@ class ProcrastinateEngine(EmbeddedEngine):
             try:
                 self._cluster.report(worker, self._slots, report)
                 told = now
+                if not self._is_known:
+                    self._is_known = True
+                    self.look()
             except Exception as error:
                 log.debug("report_failed", error=error)
 
@@ -305,6 +322,13 @@ class ProcrastinateEngine(EmbeddedEngine):
 
     def _new_shared_pool(self) -> WorkerPool:
         return WorkerPool("task-worker-shared", self._workers, self._clock, self._ended)
+
+
+def _lane_queues(handler: Handler, lanes: Lanes, taken: Counter[str]) -> list[str]:
+    def has(lane: str) -> int:
+        return taken[queue_of(handler.owner, handler.name, lane)]
+
+    return [queue_of(handler.owner, handler.name, lane) for lane in lanes(has)]
 
 
 def _row(entry: Entry) -> Row:

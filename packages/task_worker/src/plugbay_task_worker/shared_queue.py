@@ -23,7 +23,7 @@ LONGEST_QUEUE = 40  # characters: with Procrastinate's prefix it is a channel's 
 _ROW = "id, priority, attempts, worker_id, args"
 _COUNT = sa.text("SELECT count(*) FROM procrastinate_jobs WHERE status = 'todo'")
 _OPEN = sa.text(
-    "SELECT EXISTS (SELECT FROM procrastinate_jobs WHERE queue_name = ANY(:queues)"
+    "SELECT EXISTS (SELECT FROM procrastinate_jobs WHERE args ->> 'owner' = ANY(:owners)"
     " AND status IN ('todo', 'doing'))"
 )
 _ONE = sa.text(
@@ -40,7 +40,7 @@ _DOING = sa.text(
     " FROM procrastinate_jobs j WHERE status = 'doing' ORDER BY id LIMIT 500"
 )
 _DROP = sa.text(
-    "DELETE FROM procrastinate_jobs WHERE status = 'todo' AND queue_name = ANY(:queues)"  # noqa: S608
+    "DELETE FROM procrastinate_jobs WHERE status = 'todo' AND args ->> 'owner' = ANY(:owners)"  # noqa: S608
     f" RETURNING {_ROW}"
 )
 _STALLED = sa.text(
@@ -123,12 +123,10 @@ class SharedQueue:
             self._manager.cancel_job_by_id(row.id, abort=True, delete_job=True, connection=driver)
         return True, Row.of(row) if row.status == "todo" else None
 
-    def drop(self, queues: Collection[str]) -> list[Row]:
-        """Takes out all that waits in these queues, in the order in which it would have been done."""
-        if not queues:
-            return []
+    def drop(self, owners: Collection[str]) -> list[Row]:
+        """Takes out all that waits of these owners, in the order in which it would have been done."""
         with self._store.begin() as connection:
-            rows = [Row.of(row) for row in connection.execute(_DROP, {"queues": list(queues)})]
+            rows = [Row.of(row) for row in connection.execute(_DROP, {"owners": list(owners)})]
         return sorted(rows, key=lambda row: (-row.priority, int(row.id)))
 
     def take_back(self) -> tuple[list[Row], list[Row]]:
@@ -151,10 +149,10 @@ class SharedQueue:
         with self._store.connect() as connection:
             return int(connection.scalar(_COUNT) or 0)
 
-    def has_open(self, queues: Collection[str]) -> bool:
-        """Whether anything waits or is at work in these queues, wherever."""
+    def has_open(self, owners: Collection[str]) -> bool:
+        """Whether anything of these owners waits or is at work, wherever."""
         with self._store.connect() as connection:
-            return bool(connection.scalar(_OPEN, {"queues": list(queues)}))
+            return bool(connection.scalar(_OPEN, {"owners": list(owners)}))
 
     def at_work(self) -> list[tuple[Row, datetime | None, bool]]:
         """What any worker has under way: since when, and whether it was asked to stop."""
@@ -169,9 +167,9 @@ class SharedQueue:
 _NEWS = 'SELECT pg_notify(\'procrastinate_any_queue_v1\', \'{"type": "job_inserted", "job_id": 0}\')'
 
 
-def queue_of(owner: str, name: str) -> str:
-    """The queue of one name's jobs: workers take from those that they have handlers for."""
-    text = f"{owner}.{name}"
+def queue_of(owner: str, name: str, lane: str = "") -> str:
+    """The queue of one name's jobs, or of one lane of them: workers take from those that they want."""
+    text = f"{owner}.{name}#{lane}" if lane else f"{owner}.{name}"
     return text if len(text) <= LONGEST_QUEUE else hashlib.sha256(text.encode()).hexdigest()[:LONGEST_QUEUE]
 
 
@@ -184,7 +182,7 @@ def _entry(job: Job) -> Entry:
     }
     return Entry(
         id=None,
-        queue=queue_of(job.owner, job.name),
+        queue=queue_of(job.owner, job.name, job.lane),
         task_name=TASK,
         priority=job.priority,
         lock=None,

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any, Protocol
@@ -63,8 +63,8 @@ class Taker(Protocol):
         """How many jobs it may have at a time."""
         ...
 
-    def wanted(self) -> list[str]:
-        """The queues that it would take another job from, now."""
+    def wanted(self, taken: Counter[str]) -> tuple[list[str], int]:
+        """The queues that it would take from, given what it has of each, and how many at once at the most."""
         ...
 
     def begin(self, entry: Entry, ended: Callable[["Ending"], None]) -> None:
@@ -192,7 +192,7 @@ class SharedWorker:
             except asyncio.CancelledError:
                 self._taker.cancel(str(entry.id), await manager.reason(entry))
         manager.endings[entry.id or 0] = ended.result()
-        manager.taken -= 1
+        manager.taken[entry.queue] -= 1
         manager.poke()
 
 
@@ -209,7 +209,7 @@ class SteadyManager(JobManager):
         self._fetched: deque[Entry] = deque()
         self._over: list[tuple[int, asyncio.Future[None]]] = []
         self._removing: asyncio.Future[None] | None = None
-        self.taken = 0
+        self.taken: Counter[str] = Counter()
         self.worker_id: int | None = None
         self.last_trouble = time.monotonic()
         self.endings: dict[int, Ending] = {}
@@ -232,16 +232,17 @@ class SteadyManager(JobManager):
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> Entry | None:
         """The next job; None when there is none for us, or the store does not say."""
-        while not self._fetched and (room := self._taker.most - self.taken) > 0:
-            wanted, before = self._taker.wanted(), self._news
+        while not self._fetched and (room := self._taker.most - self.taken.total()) > 0:
+            (wanted, most), before = self._taker.wanted(self.taken), self._news
             if wanted:
-                await self._fetch(wanted, min(room, FETCH_MOST), worker_id)
+                await self._fetch(wanted, min(room, most, FETCH_MOST), worker_id)
             if before == self._news:  # else there is news, and the worker forgets what it hears while it asks
                 break
         if not self._fetched:
             return None
-        self.taken += 1
-        return self._fetched.popleft()
+        entry = self._fetched.popleft()
+        self.taken[entry.queue] += 1
+        return entry
 
     async def _fetch(self, wanted: list[str], most: int, worker_id: int) -> None:
         given = {"queues": wanted, "worker_id": worker_id, "most": most}
