@@ -35,6 +35,7 @@ from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once, most_by_hand
+from plugbay_scheduled_query.runs.cluster import RUN_NOW, ClusterService
 from plugbay_scheduled_query.runs.disk import DiskRoom, free_bytes_at
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
@@ -48,6 +49,8 @@ from plugbay_scheduled_query.web.doors import LOOKS, TRIES, Doors
 NOTIFY = "notify"
 DELIVER = "deliver_alerts"
 WATCH = "watch_alerts"
+RECOVER = "recover_runs"
+RECOVER_S = 15  # a node that is silent for 30 s is dead: what it had is seen to within a minute
 BEHIND = -10  # the priority of messages: after every run
 ASIDES = TRIES.at_once + LOOKS.at_once  # runners for what people look at, beside those of runs
 SENDING_GRACE_S = 2.0  # that a message on its way gets when the server stops
@@ -71,19 +74,33 @@ class Assembly:
     def enter_engine(self) -> None:
         """Says what the engine shall call, and when."""
         service = self.parts.service
-        self.engine.handle(owner=OWNER, name=JOB, call=service.execute, returned=service.returned)
+        if isinstance(service, ClusterService):
+            self._enter_cluster(service)
+        else:
+            self.engine.handle(owner=OWNER, name=JOB, call=service.execute, returned=service.returned)
+        if self.parts.host.store.dialect != "sqlite":  # there a tick is soon enough: locks say who is dead
+            self.engine.every(owner=OWNER, name=RECOVER, seconds=RECOVER_S, call=service.recover)
         sender_left = self.notifications.sender_left
         self.engine.handle(
-            owner=OWNER, name=NOTIFY, call=self._send_messages, returned=lambda job: sender_left()
+            owner=OWNER, name=NOTIFY, call=self._send_messages, returned=lambda job: sender_left(), here=True
         )
         self.engine.every(owner=OWNER, name=TASK, seconds=PERIOD_S, call=self.cycle, at_start=True)
         delivery = self.parts.alerts.delivery
         self.engine.handle(
-            owner=OWNER, name=DELIVER, call=delivery.run, returned=lambda job: delivery.not_called()
+            owner=OWNER,
+            name=DELIVER,
+            call=delivery.run,
+            returned=lambda job: delivery.not_called(),
+            here=True,
         )
         self.engine.every(owner=OWNER, name=WATCH, seconds=PERIOD_S, call=self.watch_alerts, at_start=True)
         self.engine.at(owner=OWNER, name="warm_gauges", when=self.parts.clock.now(), call=self._warm_gauges)
         service.start()
+
+    def _enter_cluster(self, service: ClusterService) -> None:
+        call, returned = service.execute, service.returned
+        self.engine.handle(owner=OWNER, name=RUN_NOW, call=call, returned=returned)
+        self.engine.handle(owner=OWNER, name=JOB, call=call, returned=returned, lanes=service.lanes)
 
     def follow(self, settings: Settings) -> None:
         """Puts into effect what is not looked up each time it is needed."""
@@ -144,8 +161,10 @@ def _runners(engine: Any, settings: Settings) -> int:
 
 def slots_of(engine: Any, settings: Settings) -> Slots:
     """What of the engine's workers runs have, and may have."""
-    busy = sum((job.owner, job.name) == (OWNER, JOB) for job in engine.stats().running)
-    return Slots(busy, most_at_once(engine.workers, settings))
+    runs = (OWNER, JOB), (OWNER, RUN_NOW)
+    busy = sum((job.owner, job.name) in runs for job in engine.stats().running)
+    nodes = engine.working_nodes if engine.is_shared else 1
+    return Slots(busy, nodes * most_at_once(engine.workers, settings))
 
 
 def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> Assembly:
@@ -154,7 +173,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     executor = Executor(_runners(engine, settings()), asides=ASIDES, clock=clock)
     sources = SourceRepository(store, host.secrets, clock)
     catalogue = Catalogue(sources, executor, host)
-    node = Node(host.data_dir)
+    node = Node(host.data_dir, engine.node if engine.is_shared else None)
     gauges = GaugeKeeper(StoredGauges(store, node.id), clock)
     reports = Reports(host.events)
     notifications = Notifications(settings, lambda: engine.submit(OWNER, NOTIFY, priority=BEHIND))
@@ -172,7 +191,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     def tell_alerts(run: Run, outcome: Outcome, execution: Execution) -> None:
         alert_telling.tell(execution.alert_events)
 
-    service = Service(
+    service = (ClusterService if engine.is_shared else Service)(
         store=store,
         clock=clock,
         node=node,

@@ -15,7 +15,7 @@ from plugbay_scheduled_query.core.schedule import Advance, advance
 from plugbay_scheduled_query.repository.bulk import Bulk, take_ids
 from plugbay_scheduled_query.repository.pauses import is_paused
 from plugbay_scheduled_query.repository.rows import DEFINITION_OF_RUN, Row, run_of, store_now
-from plugbay_scheduled_query.repository.takeover import LEASE
+from plugbay_scheduled_query.repository.takeover import LEASE, NOBODY, HandOver
 from plugbay_scheduled_query.tables import data_sources, lanes, queries, runs
 
 AHEAD = timedelta(minutes=1)  # no clock is wrong by so much in one transaction
@@ -71,6 +71,11 @@ _BACKLOG = (
     .where(queries.c.next_run_at <= sa.bindparam("now"))
     .group_by(queries.c.source_id)
 )
+_HELD = (
+    sa.select(runs.c.source_id, sa.func.count().label("held"))
+    .where(runs.c.trigger == Trigger.SCHEDULE.value)
+    .group_by(runs.c.source_id)
+)
 _LANES = sa.select(lanes, data_sources.c.name).join(data_sources, data_sources.c.id == lanes.c.source_id)
 
 log = get_logger(__name__)
@@ -102,10 +107,11 @@ def lanes_of(store: Store, now: datetime) -> list[Lane]:
 class Claims:
     """Takes runs out of the table of definitions, which is the backlog."""
 
-    def __init__(self, store: Store, clock: Clock, node: str) -> None:
+    def __init__(self, store: Store, clock: Clock, node: str, hand_over: HandOver | None = None) -> None:
         self._store = store
         self._clock = clock
         self._node = node
+        self._hand_over = hand_over  # to whoever will execute it, in the transaction of the claim
         self._insert_runs = Bulk(
             store.insert(runs)
             .values(
@@ -144,6 +150,16 @@ class Claims:
             wanted = {"now": store_now(connection, self._clock), "but_for": list(but_for)}
             return connection.execute(_ANY_DUE, wanted).first() is not None
 
+    def held(self) -> Counter[int]:
+        """How many scheduled runs are under way by source, wherever they are."""
+        with self._store.connect() as connection:
+            return Counter({row.source_id: row.held for row in connection.execute(_HELD)})
+
+    def sources(self) -> list[int]:
+        """All sources that may have something to do."""
+        with self._store.connect() as connection:
+            return list(connection.scalars(sa.select(lanes.c.source_id)))
+
     def rest_s(self, interval_s: int) -> float | None:
         """In how many seconds a lane has rested that something waits for; None: there is none."""
         with self._store.connect() as connection:
@@ -168,7 +184,8 @@ class Claims:
             if run_id is None:
                 live = sa.select(runs.c.id).where(runs.c.query_id == query_id)
                 return None, connection.scalar(live)
-            return run_of(row, values | {"id": run_id}), None
+            [run] = self._handed_over(connection, [run_of(row, values | {"id": run_id})])
+            return run, None
 
     def _left_out(
         self,
@@ -206,11 +223,17 @@ class Claims:
             if row.query_id in taken
         ]
         _MOVE_ON(connection, moves)
-        return [
+        claimed = [
             run_of(row, value, problem)
             for row, value, (_, problem) in zip(due, values, steps, strict=True)
             if row.query_id in taken
         ]
+        return self._handed_over(connection, claimed)
+
+    def _handed_over(self, connection: sa.Connection, claimed: list[Run]) -> list[Run]:
+        if self._hand_over and claimed:
+            self._hand_over(connection, claimed)
+        return claimed
 
     def _inserted(self, connection: sa.Connection, values: list[dict[str, Any]]) -> Collection[int]:
         """The queries whose run is ours now.
@@ -239,10 +262,10 @@ class Claims:
             "triggered_by": by,
             "due_at": due_at,
             "missed": missed,
-            "attempt": 1,
-            "node": self._node,
+            "attempt": 0 if self._hand_over else 1,
+            "node": NOBODY if self._hand_over else self._node,
             "claimed_at": now,
-            "lease_until": now + LEASE,
+            "lease_until": None if self._hand_over else now + LEASE,
         }
 
 

@@ -1,17 +1,23 @@
 """Whose run it is, and what becomes of the run of a dead process: another node takes it over."""
 
-from collections.abc import Collection, Sequence
-from datetime import timedelta
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 from plugbay import Clock, Store, get_logger
 
-from plugbay_scheduled_query.core.model import Run
+from plugbay_scheduled_query.core.model import Run, Trigger
 from plugbay_scheduled_query.repository.rows import DEFINITION_OF_RUN, run_of, store_now
 from plugbay_scheduled_query.tables import lanes, queries, runs
 
 LEASE = timedelta(seconds=30)  # on PostgreSQL: how long a silent node keeps its runs
-NOBODY = ""  # the node of runs that were given back
+NOBODY = ""  # the node of runs that were given back, or wait in the queue of the cluster
+LOST = "lost"  # the node of runs that a node had and does not know of
+UNTAKEN = timedelta(seconds=60)  # after which a run in the queue is put in again: its job may be lost
+ATTEMPTS = 2  # a scheduled run that a crash interrupts runs again once
+
+HandOver = Callable[[sa.Connection, list[Run]], object]
 
 _WITH_DEFINITION = sa.select(runs, *DEFINITION_OF_RUN).join(queries, queries.c.id == runs.c.query_id)
 _ORPHANED = sa.select(lanes.c.run_id).where(
@@ -73,12 +79,66 @@ class Ownership:
             freed = connection.execute(update).rowcount
         log.warning("lanes_freed", lanes=freed)
 
-    def release(self, run_ids: Sequence[int]) -> None:
+    def release(self, given: Sequence[Run], hand_over: HandOver | None = None) -> None:
         """Gives back runs that never began: the next node to look takes them, as the same attempt."""
         nobodys = {"node": NOBODY, "attempt": runs.c.attempt - 1, "lease_until": None}
-        mine = runs.c.id.in_(run_ids) & (runs.c.node == self._node)
+        mine = runs.c.id.in_([run.id for run in given]) & (runs.c.node == self._node)
         with self._store.begin() as connection:
             connection.execute(sa.update(runs).where(mine).values(nobodys))
+            if hand_over:
+                hand_over(connection, list(given))
+
+    def take(self, run_ids: Sequence[int], alive: Collection[str]) -> list[tuple[Run, str | None]]:
+        """Of these runs those that no living node has, now of this one; each with who cancelled it."""
+        with self._store.begin() as connection:
+            is_free = _is_free(alive, store_now(connection, self._clock))
+            wanted = _WITH_DEFINITION.where(runs.c.id.in_(run_ids), is_free).order_by(runs.c.id)
+            rows = connection.execute(wanted.with_for_update(skip_locked=True, of=runs)).all()
+            self._make_mine(connection, [row.id for row in rows])
+        return [(run_of(row, {**row._mapping, "attempt": row.attempt + 1}), row.cancelled_by) for row in rows]
+
+    def recover(self, alive: Collection[str], hand_over: HandOver) -> tuple[list[Run], list[Run]]:
+        """Hands over what dead nodes left, and what was in a queue that is lost.
+
+        Returns that, and what may not run again and is this node's now.
+        """
+        with self._store.begin() as connection:
+            now = store_now(connection, self._clock)
+            is_left = _is_free(alive, now) & ((runs.c.node != NOBODY) | (runs.c.claimed_at < now - UNTAKEN))
+            wanted = _WITH_DEFINITION.where(is_left).order_by(runs.c.id)
+            rows = connection.execute(wanted.with_for_update(skip_locked=True, of=runs)).all()
+            found = [run_of(row, dict(row._mapping)) for row in rows]
+            again = [run for run in found if may_begin(run.trigger, run.attempt + 1)]
+            over = [
+                replace(run, attempt=run.attempt + 1)
+                for run in found
+                if not may_begin(run.trigger, run.attempt + 1)
+            ]
+            nobodys = {"node": NOBODY, "claimed_at": now, "lease_until": None}
+            ids = [run.id for run in again]
+            connection.execute(sa.update(runs).where(runs.c.id.in_(ids)).values(nobodys))
+            self._make_mine(connection, [run.id for run in over])
+            if again:
+                hand_over(connection, again)
+        return again, over
+
+    def expose(self, run_ids: Sequence[int]) -> None:
+        """These are in no queue any more: whoever recovers next hands them over again."""
+        waiting = runs.c.id.in_(run_ids) & (runs.c.node == NOBODY)
+        with self._store.begin() as connection:
+            earlier = runs.c.claimed_at - UNTAKEN - timedelta(seconds=1)
+            connection.execute(sa.update(runs).where(waiting).values(claimed_at=earlier))
+
+    def disown(self, run_ids: Collection[int]) -> None:
+        """These are this node's by the table alone: whoever recovers next sees to them."""
+        mine = runs.c.id.in_(run_ids) & (runs.c.node == self._node)
+        with self._store.begin() as connection:
+            connection.execute(sa.update(runs).where(mine).values(node=LOST))
+
+    def _make_mine(self, connection: sa.Connection, run_ids: Sequence[int]) -> None:
+        mine = {"node": self._node, "attempt": runs.c.attempt + 1, "lease_until": None}
+        if run_ids:
+            connection.execute(sa.update(runs).where(runs.c.id.in_(run_ids)).values(mine))
 
     def request_cancel(self, query_id: int, by: str) -> int | None:
         """Notes on the run of a query that somebody wants it to stop; None when nothing runs."""
@@ -96,3 +156,14 @@ class Ownership:
     def is_live(self, run_id: int) -> bool:
         with self._store.connect() as connection:
             return connection.scalar(sa.select(runs.c.id).where(runs.c.id == run_id)) is not None
+
+
+def may_begin(trigger: Trigger, attempt: int) -> bool:
+    """What somebody started by hand is not started again for them; what the clock did, once."""
+    return attempt == 1 or (trigger is Trigger.SCHEDULE and attempt <= ATTEMPTS)
+
+
+def _is_free(alive: Collection[str], now: datetime) -> sa.ColumnElement[bool]:
+    """Of nobody, or of a node that is not there; one that does not share the engine has a lease."""
+    is_over = runs.c.lease_until.is_(None) | (runs.c.lease_until < now)
+    return (runs.c.node == NOBODY) | (runs.c.node.not_in(alive) & is_over)

@@ -31,6 +31,8 @@ class Timers(Protocol):
 
     @property
     def workers(self) -> int: ...
+    @property
+    def works(self) -> bool: ...
     def at(self, *, owner: str, name: str, when: datetime, call: Callable[[Any], object]) -> None: ...
 
 
@@ -42,6 +44,7 @@ class InFlight:
         self._waiting: dict[int, Run] = {}
         self._begun: dict[int, Run] = {}
         self._promises: dict[int, list[Promise]] = {}
+        self._watched: dict[int, tuple[set[int], threading.Event]] = {}
 
     def __len__(self) -> int:
         with self._lock:
@@ -91,12 +94,37 @@ class InFlight:
         with self._lock:
             return run_id in self._promises
 
+    def gone(self, run_ids: Iterable[int]) -> threading.Event:
+        """Set when all of these have ended here."""
+        left, event = set(run_ids), threading.Event()
+        with self._lock:
+            self._watched.update((run_id, (left, event)) for run_id in left)
+        return event
+
+    def expect(self, run_id: int) -> Promise:
+        """A promise that is kept if the run ends in this process, wherever it is now."""
+        with self._lock:
+            promise: Promise = Future()
+            self._promises.setdefault(run_id, []).append(promise)
+            return promise
+
+    def forget(self, run_id: int, promise: Promise) -> None:
+        """Nobody waits for this one any more."""
+        with self._lock:
+            left = [one for one in self._promises.pop(run_id, []) if one is not promise]
+            if left:
+                self._promises[run_id] = left
+
     def end(self, run_id: int, execution: Execution | None) -> None:
         """The run is over here: recorded, or left to somebody else (None)."""
         with self._lock:
             self._waiting.pop(run_id, None)
             self._begun.pop(run_id, None)
             promises = self._promises.pop(run_id, [])
+            left, event = self._watched.pop(run_id, (set(), None))
+            left.discard(run_id)
+            if event and not left:
+                event.set()
         for promise in promises:
             promise.set_result(execution)
 
@@ -124,7 +152,8 @@ class Claiming:
 
     def start(self) -> None:
         """From now on this node looks for what is due, also when another one ticks."""
-        self._look_again(None)
+        if self._engine.works:
+            self._look_again(None)
 
     def refill(self, job: object = None) -> None:
         """Starts as much of what is due as can start now; called whenever a lane or a slot becomes free.
@@ -132,14 +161,13 @@ class Claiming:
         After each full minute every node looks again: what the one that ticked has no room for is not kept
         waiting, and what a fault kept from being seen is found.
         """
-        if self.admission.is_shut:
+        if self.admission.is_shut or not self._engine.works:
             return
         with self._lock:  # around the timer, too: it is set by who looked last
             again_s: float | None = AGAIN_S
             try:
                 while claimed := self._claim():
-                    self._runs.add(claimed)
-                    self.admission.put(claimed)
+                    self._take_on(claimed)
                 again_s = self._rest_s()
             finally:
                 self._look_again(again_s)
@@ -150,6 +178,10 @@ class Claiming:
         self._throughput.add(len(sources))
         if self._is_worth_a_claim(set(sources)):
             self.refill()
+
+    def _take_on(self, claimed: list[Run]) -> None:
+        self._runs.add(claimed)
+        self.admission.put(claimed)
 
     def _claim(self) -> list[Run]:
         settings = self._settings()

@@ -17,10 +17,10 @@ log = get_logger(__name__)
 class Node:
     """This process, for as long as it holds the lock on a file of its own; the system frees a dead one's."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, known_as: str | None = None) -> None:
         self._folder = data_dir / "nodes"
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.id = uuid.uuid4().hex
+        self.id = known_as or uuid.uuid4().hex
         self._file = self._locked()
         self.dead(path.stem for path in self._folder.glob("*.lock"))  # whose files go
 

@@ -16,7 +16,7 @@ from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.recording import Ended, Recording
-from plugbay_scheduled_query.repository.takeover import Ownership
+from plugbay_scheduled_query.repository.takeover import ATTEMPTS, Ownership
 from plugbay_scheduled_query.runs.claiming import (
     OWNER,
     Admission,
@@ -36,7 +36,6 @@ JOB = "run"
 URGENT = 100  # what a person waits for goes before what the clock asked for
 HEARTBEAT_S = 10.0  # a lease lasts three of them
 LOOK_S = 0.5  # how soon the end of another node's run is seen
-ATTEMPTS = 2  # a scheduled run that a crash interrupts runs again once
 ANOTHER_NODE = "another node, which took it over"
 BY_A_PERSON = "cancelled by "  # how the reason of a cancel begins; any other comes from the engine
 
@@ -122,7 +121,7 @@ class Service:
         """Starts what is due and can start now: a source that was paused goes on."""
         self._claiming.refill()
 
-    def recover(self) -> None:
+    def recover(self, job: object = None) -> None:
         """Runs again what a dead node had under way; what cannot run again is recorded as failed."""
         lost = self._lost()
         for run in lost:
@@ -148,8 +147,8 @@ class Service:
         if promise is None:
             await self._end_elsewhere(run_id, wait_s)
             return await run_sync(self._look, query_id)
-        execution = await _awaited(promise, wait_s)
-        return _ran(execution) if execution else await run_sync(self._look, query_id)
+        execution = await awaited(promise, wait_s)
+        return ran_of(execution) if execution else await run_sync(self._look, query_id)
 
     def begin_now(self, query_id: int, by: str) -> tuple[int, Promise | None] | None:
         """The same without waiting: the run's id, and a promise if it is in this process."""
@@ -180,7 +179,7 @@ class Service:
         runs = self._runs.begin(job.payload["runs"])  # but for those that were cancelled before they began
 
         def stopped_by() -> str:
-            return _who(job.cancel_reason)
+            return who(job.cancel_reason)
 
         def stop() -> None:
             for run in runs:
@@ -198,7 +197,7 @@ class Service:
         """Runs that never began: recorded when a person cancelled them, else given to whoever looks next."""
         runs = self._runs.begin(job.payload["runs"])
         if job.cancel_reason.startswith(BY_A_PERSON):
-            self._take_back(job, [(run, _who(job.cancel_reason)) for run in runs])
+            self._take_back(job, [(run, who(job.cancel_reason)) for run in runs])
             self._leave(job)
         else:
             self.retire()  # the engine takes nothing any more: those who wait behind would come back too
@@ -247,14 +246,14 @@ class Service:
 
     def _ended(self, job: Job, run: Run, outcome: Outcome) -> None:
         """What came of a run is recorded; if the engine stopped it, its end is left to the next node."""
-        if _is_stopped(job):
+        if is_stopped(job):
             self._runs.end(run.id, None)
         else:
             self._recorder.submit(run, outcome)
 
     def _take_back(self, job: Job, left: list[tuple[Run, str]]) -> None:
         """Of runs that never began: the cancelled end, the others go on elsewhere, or with the next node."""
-        if _is_stopped(job):
+        if is_stopped(job):
             self._release([run for run, _ in left])
             return
         again = [run for run, by in left if not by]
@@ -267,7 +266,7 @@ class Service:
     def _release(self, runs: list[Run]) -> None:
         try:
             if runs:
-                self._ownership.release([run.id for run in runs])
+                self._ownership.release(runs)
         finally:
             for run in runs:
                 self._runs.end(run.id, None)
@@ -298,7 +297,7 @@ class Service:
         if query.running or query.last_status is None:
             return Ran("running")
         execution = self._histories.latest(query_id)
-        return _ran(execution) if execution else Ran(query.last_status.value, error=query.last_error)
+        return ran_of(execution) if execution else Ran(query.last_status.value, error=query.last_error)
 
     async def _end_elsewhere(self, run_id: int, wait_s: float) -> None:
         """Waits for a run of another process."""
@@ -347,20 +346,20 @@ def _may_run_again(run: Run) -> bool:
     return run.trigger is Trigger.SCHEDULE and run.attempt <= ATTEMPTS
 
 
-def _is_stopped(job: Job) -> bool:
+def is_stopped(job: Job) -> bool:
     """Whether the engine cancelled the job, and no person."""
     return bool(job.cancel_reason and not job.cancel_reason.startswith(BY_A_PERSON))
 
 
-def _who(reason: str) -> str:
+def who(reason: str) -> str:
     return reason.removeprefix(BY_A_PERSON)
 
 
-def _ran(execution: Execution) -> Ran:
+def ran_of(execution: Execution) -> Ran:
     return Ran(execution.status.value, execution, execution.error_message)
 
 
-async def _awaited(promise: Promise, wait_s: float) -> Execution | None:
+async def awaited(promise: Promise, wait_s: float) -> Execution | None:
     loop, done = asyncio.get_running_loop(), asyncio.Event()
 
     def wake(_: Promise) -> None:
