@@ -46,7 +46,7 @@ def test_leases_are_extended_for_this_node_only(store, claims, ownership, clock,
 def test_a_run_that_was_given_back_keeps_its_attempt(store, claims, ownership, clock, add_query, make_due):
     make_due(add_query())
     (first,) = claims.claim_batch(1, "UTC")
-    ownership.release([first.id])
+    ownership.release([first])
     (again,) = Ownership(store, clock, "node-2").take_over([""])
     assert again.attempt == 1
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from plugbay import Store
 from plugbay_task_worker.engine import (
     URGENT,
     AlreadyRegistered,
@@ -408,3 +409,37 @@ class JobConformance:
         ]
         assert recent(engine)[first].duration_s == 2.5
         assert engine.stats().jobs[0].seconds_total == 2.5
+
+
+class TransactionConformance:
+    """Jobs that are part of their owner's transaction."""
+
+    def test_a_job_of_a_transaction_is_there_when_that_is_committed(self, world: World, store: Store) -> None:
+        engine, seen = world.engine(), []
+        engine.handle(owner="shop", name="note", call=lambda job: seen.append(job.payload["n"]))
+        with store.begin() as connection:
+            engine.submit_many("shop", "note", [{"n": 1}, {"n": 2}], within=connection)
+            engine.submit("shop", "note", {"n": 3}, within=connection)
+            world.settle()
+            assert seen == []
+        world.settle()
+
+        assert sorted(seen) == [1, 2, 3]
+
+    def test_a_job_of_a_transaction_that_was_taken_back_was_never_there(
+        self, world: World, store: Store
+    ) -> None:
+        engine, seen = world.engine(), []
+        engine.handle(owner="shop", name="note", call=seen.append)
+
+        def fail() -> None:
+            with store.begin() as connection:
+                engine.submit("shop", "note", within=connection)
+                raise ValueError("no such order")
+
+        with pytest.raises(ValueError, match="no such order"):
+            fail()
+        world.settle()
+
+        assert seen == []
+        assert engine.stats().queued == 0

@@ -11,7 +11,7 @@ from plugbay_task_worker.embedded import EmbeddedEngine
 from plugbay_task_worker.engine import Job, JobState, StopReport
 from plugbay_task_worker.tick_claims import MemoryTickClaims, StoreTickClaims, Tick, TickClaims
 from plugbay_task_worker.timetable import Timetable
-from task_worker.job_conformance import JobConformance
+from task_worker.job_conformance import JobConformance, TransactionConformance
 from task_worker.tick_conformance import TickConformance
 from task_worker.world import (
     PATIENCE_S,
@@ -74,6 +74,12 @@ class TestTicksClaimedInTheStore(TickConformance):
     @pytest.fixture
     def claims(self, sqlite_store: Store) -> StoreTickClaims:
         return StoreTickClaims(sqlite_store)
+
+
+class TestTransactions(TransactionConformance):
+    @pytest.fixture
+    def store(self, sqlite_store: Store) -> Store:
+        return sqlite_store
 
 
 class UncertainClaims(MemoryTickClaims):

@@ -17,11 +17,13 @@ from procrastinate.jobs import Job as Entry
 from procrastinate.jobs import Notification, Status
 from procrastinate.manager import JobManager, NotificationCallback
 from procrastinate.worker import Worker
+from psycopg_pool import AsyncConnectionPool
 
 from plugbay_task_worker.shared_queue import TASK
 
 BEAT_S = 10.0  # between two signs of life; three that are missing make a worker dead
 POLL_S = 5.0  # the net under NOTIFY: how long a job waits at the most that nobody was told of
+PAUSE_S = 0.002  # while news keeps coming: many jobs that are put in at once are looked for once
 AGAIN_S = 1.0  # after the store could not be asked
 CONNECTIONS_MOST = 3  # to fetch, to finish and to beat; and one more listens
 # a queue is empty when the server takes its statistics, and then it would sort ten thousand jobs to find the
@@ -238,6 +240,8 @@ class SteadyManager(JobManager):
                 await self._fetch(wanted, min(room, most, FETCH_MOST), worker_id)
             if before == self._news:  # else there is news, and the worker forgets what it hears while it asks
                 break
+            if not self._fetched:
+                await asyncio.sleep(PAUSE_S)
         if not self._fetched:
             return None
         entry = self._fetched.popleft()
@@ -250,6 +254,7 @@ class SteadyManager(JobManager):
             rows = await self.connector.execute_query_all_async(query=_FETCH, **given)
         except ConnectorException as error:
             self._note(error)
+            asyncio.get_running_loop().call_later(AGAIN_S, self.poke)
         else:
             self._fetched += [Entry.from_row(row) for row in rows]
 
@@ -331,7 +336,24 @@ def connector_for(store: Store) -> PsycopgConnector:
     """A connector to the store's database, with the store's own manners."""
     arguments = store.driver_arguments
     arguments["options"] = f"{arguments.get('options', '')} {BY_INDEX}"
-    return PsycopgConnector(conninfo="", min_size=1, max_size=CONNECTIONS_MOST, kwargs=arguments)
+    return PsycopgConnector(
+        conninfo="",
+        min_size=1,
+        max_size=CONNECTIONS_MOST,
+        kwargs=arguments,
+        configure=_commit_at_once,
+        pool_factory=_unchecked_pool,
+    )
+
+
+async def _commit_at_once(connection: psycopg.AsyncConnection[Any]) -> None:
+    """Each statement is a transaction: one way to the server and back in place of three."""
+    await connection.set_autocommit(True)
+
+
+def _unchecked_pool(*, check: object, **options: Any) -> AsyncConnectionPool[Any]:
+    """A pool that does not ask the server before each use: what fails is asked again anyway."""
+    return AsyncConnectionPool(**options)
 
 
 def _settle(ended: "asyncio.Future[Ending]", ending: Ending) -> None:

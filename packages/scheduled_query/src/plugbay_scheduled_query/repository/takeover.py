@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
+from typing import Any
 
 import sqlalchemy as sa
 from plugbay import Clock, Store, get_logger
@@ -90,12 +91,12 @@ class Ownership:
 
     def take(self, run_ids: Sequence[int], alive: Collection[str]) -> list[tuple[Run, str | None]]:
         """Of these runs those that no living node has, now of this one; each with who cancelled it."""
+        mine = {"node": self._node, "attempt": runs.c.attempt + 1, "lease_until": None}
+        wanted = runs.c.id.in_(run_ids), runs.c.query_id == queries.c.id, _is_free(alive, sa.func.now())
+        take = sa.update(runs).where(*wanted).values(mine).returning(runs, *DEFINITION_OF_RUN)
         with self._store.begin() as connection:
-            is_free = _is_free(alive, store_now(connection, self._clock))
-            wanted = _WITH_DEFINITION.where(runs.c.id.in_(run_ids), is_free).order_by(runs.c.id)
-            rows = connection.execute(wanted.with_for_update(skip_locked=True, of=runs)).all()
-            self._make_mine(connection, [row.id for row in rows])
-        return [(run_of(row, {**row._mapping, "attempt": row.attempt + 1}), row.cancelled_by) for row in rows]
+            rows = sorted(connection.execute(take).all(), key=lambda row: int(row.id))
+        return [(run_of(row, dict(row._mapping)), row.cancelled_by) for row in rows]
 
     def recover(self, alive: Collection[str], hand_over: HandOver) -> tuple[list[Run], list[Run]]:
         """Hands over what dead nodes left, and what was in a queue that is lost.
@@ -126,7 +127,7 @@ class Ownership:
         """These are in no queue any more: whoever recovers next hands them over again."""
         waiting = runs.c.id.in_(run_ids) & (runs.c.node == NOBODY)
         with self._store.begin() as connection:
-            earlier = runs.c.claimed_at - UNTAKEN - timedelta(seconds=1)
+            earlier = store_now(connection, self._clock) - UNTAKEN - timedelta(seconds=1)
             connection.execute(sa.update(runs).where(waiting).values(claimed_at=earlier))
 
     def disown(self, run_ids: Collection[int]) -> None:
@@ -163,7 +164,7 @@ def may_begin(trigger: Trigger, attempt: int) -> bool:
     return attempt == 1 or (trigger is Trigger.SCHEDULE and attempt <= ATTEMPTS)
 
 
-def _is_free(alive: Collection[str], now: datetime) -> sa.ColumnElement[bool]:
+def _is_free(alive: Collection[str], now: Any) -> sa.ColumnElement[bool]:
     """Of nobody, or of a node that is not there; one that does not share the engine has a lease."""
-    is_over = runs.c.lease_until.is_(None) | (runs.c.lease_until < now)
-    return (runs.c.node == NOBODY) | (runs.c.node.not_in(alive) & is_over)
+    is_over = sa.or_(runs.c.lease_until.is_(None), runs.c.lease_until < now)
+    return sa.or_(runs.c.node == NOBODY, sa.and_(runs.c.node.not_in(alive), is_over))

@@ -270,8 +270,9 @@ class SharedClaiming(Claiming):
         """They are in the queue since they were claimed."""
 
     def _most_claimed(self) -> int:
+        """A full slice for each slot: what waits in the queue is there for whoever is free first."""
         cluster: Any = self._engine
-        return super()._most_claimed() * int(cluster.working_nodes)
+        return SLICE * int(cluster.working_nodes) * most_at_once(cluster.workers, self._settings())
 
 
 def _payload(runs: Sequence[Run]) -> dict[str, Any]:
