@@ -15,6 +15,7 @@ from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.repository.history import Histories, HistoryFilter
 from plugbay_scheduled_query.repository.pauses import Pauses
 from plugbay_scheduled_query.runs.claiming import OWNER
+from plugbay_scheduled_query.runs.cluster import RUN_NOW, ClusterService
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
 from plugbay_scheduled_query.runs.service import JOB, TASK, Ran, Service
@@ -22,6 +23,7 @@ from plugbay_scheduled_query.runs.stuck import StuckSessions
 from plugbay_scheduled_query.runs.telling import Reports
 from plugbay_scheduled_query.settings import Settings
 from plugbay_task_worker.embedded import EmbeddedEngine
+from plugbay_task_worker.procrastinate import ProcrastinateEngine
 from plugbay_task_worker.tick_claims import MemoryTickClaims
 
 FOREVER = (
@@ -46,17 +48,23 @@ class World:
     """A node of the service, with everything around it."""
 
     def __init__(
-        self, store: Store, clock: FakeClock, shop: Path, data_dir: Path, claims: MemoryTickClaims
+        self,
+        store: Store,
+        clock: FakeClock,
+        shop: Path,
+        data_dir: Path,
+        claims: MemoryTickClaims,
+        shared: ProcrastinateEngine | None = None,
     ) -> None:
         self.store, self.clock = store, clock
         self.settings = Settings(interval=0)
         self.events = EventBus()
         self.reports = Reports(self.events)
         self.executor = Executor(4, clock=clock, ahead=1)
-        self.engine = EmbeddedEngine(clock, claims, workers=8, task_workers=2)
-        self.node = Node(data_dir)
+        self.engine = shared or EmbeddedEngine(clock, claims, workers=8, task_workers=2)
+        self.node = Node(data_dir, shared.node if shared else None)
         self.sessions = StuckSessions(clock, Pauses(store), self.executor, Shop(shop), self.events)
-        self.service = Service(
+        self.service = (ClusterService if shared else Service)(
             store=store,
             clock=clock,
             node=self.node,
@@ -66,7 +74,10 @@ class World:
             ears=[self.reports.tell],
             at_once=self.reports.count,
         )
-        self.engine.handle(owner=OWNER, name=JOB, call=self.service.execute, returned=self.service.returned)
+        call, returned = self.service.execute, self.service.returned
+        lanes = self.service.lanes if isinstance(self.service, ClusterService) else None
+        self.engine.handle(owner=OWNER, name=JOB, call=call, returned=returned, lanes=lanes)
+        self.engine.handle(owner=OWNER, name=RUN_NOW, call=call, returned=returned)
         self.engine.every(owner=OWNER, name=TASK, seconds=60, call=self.service.tick)
         self.engine.start()
 
