@@ -241,3 +241,61 @@ def test_two_servers_on_one_store_tick_once(
 
         runs = [engine_of(host).stats().tasks[0].runs for host in hosts]
     assert sum(runs) == 2 + 5  # one at each start, then one a minute
+
+
+@pytest.mark.parametrize(
+    ("wanted", "on_sqlite", "on_postgresql"),
+    [
+        ("auto", "EmbeddedEngine", "ProcrastinateEngine"),
+        ("embedded", "EmbeddedEngine", "EmbeddedEngine"),
+    ],
+)
+def test_the_engine_is_chosen_by_setting_and_store(
+    make_host: Callable[..., Plugbay],
+    monkeypatch: pytest.MonkeyPatch,
+    postgres_url: str,
+    wanted: str,
+    on_sqlite: str,
+    on_postgresql: str,
+) -> None:
+    monkeypatch.setenv("TASK_WORKER_ENGINE", wanted)
+    hosts = make_host(), make_host(database_url=postgres_url)
+
+    assert [type(engine_of(host)).__name__ for host in hosts] == [on_sqlite, on_postgresql]
+
+
+def test_an_engine_that_is_not_possible_is_an_error_only_of_who_runs_the_process(
+    make_host: Callable[..., Plugbay], caplog: pytest.LogCaptureFixture
+) -> None:
+    host = make_host()
+    host.modules.save_settings("task_worker", {"engine": "procrastinate"})
+    again = make_host()
+
+    assert type(engine_of(again)).__name__ == "EmbeddedEngine"
+    assert "engine_not_possible wanted=procrastinate" in caplog.text
+
+
+def test_without_the_library_jobs_stay_in_their_process_and_the_log_says_so(
+    make_host: Callable[..., Plugbay],
+    monkeypatch: pytest.MonkeyPatch,
+    postgres_url: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("plugbay_task_worker.plugin.find_spec", lambda name: None)
+    host = make_host(database_url=postgres_url)
+
+    assert not engine_of(host).is_shared
+    assert "pip install 'plugbay-task-worker[procrastinate]'" in caplog.text
+
+
+def test_a_server_may_leave_tasks_to_workers(
+    shop: None, make_host: Callable[..., Plugbay], monkeypatch: pytest.MonkeyPatch, clock: FakeClock
+) -> None:
+    monkeypatch.setenv("TASK_WORKER_SERVER_WORKS", "false")
+    host = make_host()
+    with TestClient(host.app):
+        clock.advance(60)
+        engine_of(host).run_due()
+        assert engine_of(host).wait_idle(PATIENCE_S)
+
+        assert host.get_module("shop").calls == []

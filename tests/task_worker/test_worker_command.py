@@ -58,3 +58,19 @@ def test_a_bad_variable_is_named_with_exit_status_2(tmp_path: Path) -> None:
 
 def test_help_says_what_it_is_for(tmp_path: Path) -> None:
     assert "without serving pages" in " ".join(plugbay(tmp_path, "worker", "--help").stdout.split())
+
+
+@pytest.mark.parametrize("command", ["worker", "serve"])
+def test_the_shared_engine_needs_postgresql_and_says_so_with_exit_status_2(
+    tmp_path: Path, command: str
+) -> None:
+    answer = plugbay(tmp_path, command, TASK_WORKER_ENGINE="procrastinate")
+
+    assert answer.returncode == 2
+    assert "TASK_WORKER_ENGINE has the value 'procrastinate'" in answer.stderr
+    assert "it needs a PostgreSQL store, which PLUGBAY_DATABASE_URL names" in answer.stderr
+
+
+@pytest.mark.parametrize("number", ["0", "257", "many"])
+def test_a_concurrency_that_cannot_be_is_refused(tmp_path: Path, number: str) -> None:
+    assert plugbay(tmp_path, "worker", "--concurrency", number).returncode == 2
