@@ -134,7 +134,7 @@ LAYERS: dict[str, tuple[str, list[set[str]]]] = {
         "## The task worker",
         [
             {"engine", "timetable", "tick_claims"},
-            {"worker_pool", "metrics", "pages", "shared_queue"},
+            {"worker_pool", "handlers", "metrics", "pages", "shared_queue", "steady_manager"},
             {"ticker", "cluster", "shared_worker"},
             {"embedded"},
             {"procrastinate"},

@@ -15,10 +15,12 @@ from procrastinate.jobs import Job as Entry
 
 from plugbay_task_worker import embedded
 from plugbay_task_worker.cluster import Cluster, Report, added_up
-from plugbay_task_worker.embedded import STOPPING, EmbeddedEngine, Handler
+from plugbay_task_worker.embedded import STOPPING, EmbeddedEngine
 from plugbay_task_worker.engine import Call, EngineStats, Job, JobState, JobView, Lanes, NodeStats
+from plugbay_task_worker.handlers import Handler
 from plugbay_task_worker.shared_queue import Row, SharedQueue, queue_of
-from plugbay_task_worker.shared_worker import BEAT_S, Ending, SharedWorker
+from plugbay_task_worker.shared_worker import SharedWorker
+from plugbay_task_worker.steady_manager import BEAT_S, Ending
 from plugbay_task_worker.tick_claims import StoreTickClaims
 from plugbay_task_worker.ticker import OURS
 from plugbay_task_worker.worker_pool import WorkerPool
