@@ -30,6 +30,12 @@ def store(postgres_store_url: str, tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
+@pytest.fixture(autouse=True)
+def believing_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They believe at once that who is silent is dead."""
+    monkeypatch.setattr("plugbay_task_worker.procrastinate.BEAT_S", 0.0)
+
+
 @pytest.fixture
 def nodes(store: Store, clock: FakeClock, shop: Path, tmp_path: Path) -> Iterator[Nodes]:
     made: list[World] = []

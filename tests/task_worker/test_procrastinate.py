@@ -194,6 +194,16 @@ class TestSeveralNodes:
 
         assert other.stats().jobs[0].runs == 5
 
+    def test_what_a_node_did_in_an_earlier_life_is_counted_once(self, world: SharedWorld) -> None:
+        engine = world.engine()
+        handled(engine, note=lambda job: None)
+        for runs in (1, 2):
+            engine.submit("shop", "note")
+            world.settle()
+            engine.stop(0)
+            assert engine.stats().jobs[0].runs == runs
+            engine.start()
+
     def test_what_waits_is_left_to_the_others_and_handed_back_by_the_last(self, world: SharedWorld) -> None:
         worker, server, gate, back = world.engine(workers=1), world.new_engine(works=False), Gate(), []
         server.start()
@@ -249,6 +259,10 @@ class TestSeveralNodes:
         world.settle()
 
         assert gate.calls == 9
+
+
+def test_a_number_that_no_job_can_have_is_nothing_to_cancel(world: SharedWorld) -> None:
+    assert not world.new_engine().cancel("9" * 30)
 
 
 class TestDeadWorkers:

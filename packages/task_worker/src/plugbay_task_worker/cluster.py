@@ -170,6 +170,24 @@ def added_up(reports: Iterable[Report], recent: int = 100) -> Report:
     return Report(tuple(tasks.values()), tuple(jobs.values()), tuple(views[:recent]))
 
 
+def less(report: Report, known: Report) -> Report:
+    """A report without what is counted elsewhere."""
+    tasks = {(task.owner, task.name): task for task in known.tasks}
+    jobs = {(job.owner, job.name): job for job in known.jobs}
+    return replace(
+        report,
+        tasks=tuple(_less(task, tasks.get((task.owner, task.name))) for task in report.tasks),
+        jobs=tuple(_less(job, jobs.get((job.owner, job.name))) for job in report.jobs),
+    )
+
+
+def _less(one: Any, known: Any) -> Any:
+    if known is None:
+        return one
+    counts = {name: getattr(one, name) - getattr(known, name) for name in _ADDED_UP if hasattr(one, name)}
+    return replace(one, **counts)
+
+
 def _sum_of_tasks(one: TaskStats, other: TaskStats) -> TaskStats:
     """The calls of both; of the last one, that which came later."""
     last = max(one, other, key=lambda task: task.last_at.timestamp() if task.last_at else 0.0)

@@ -14,7 +14,7 @@ from plugbay import Clock, Store, get_logger
 from procrastinate.jobs import Job as Entry
 
 from plugbay_task_worker import embedded
-from plugbay_task_worker.cluster import Cluster, Report, added_up
+from plugbay_task_worker.cluster import Cluster, Report, added_up, less
 from plugbay_task_worker.embedded import STOPPING, EmbeddedEngine
 from plugbay_task_worker.engine import Call, EngineStats, Job, JobState, JobView, Lanes, NodeStats
 from plugbay_task_worker.handlers import Handler
@@ -27,6 +27,7 @@ from plugbay_task_worker.worker_pool import WorkerPool
 
 REAP_S = 15  # how often somebody looks for jobs of dead workers
 REPORT_S = 2.0  # how old what others see of this node may be
+LONGEST_ID = 18  # digits of a number that the table can hold
 RUN_TASK = "run_task"  # the job by which a process that calls no tasks has one called
 MIGRATIONS = Path(__file__).parent / "migrations/shared"
 
@@ -54,6 +55,7 @@ class ProcrastinateEngine(EmbeddedEngine):
         self._endings: dict[str, Callable[[Ending], None]] = {}
         self._is_closing = self._is_known = False
         self._reporting: threading.Thread | None = None
+        self._handed_in = Report()
         self._leaving = threading.Event()
         claims = StoreTickClaims(store)
         super().__init__(
@@ -87,7 +89,7 @@ class ProcrastinateEngine(EmbeddedEngine):
     def cancel(self, job_id: str, reason: str = "cancelled") -> bool:
         if super().cancel(job_id, reason) or self._shared.cancel(job_id, reason):
             return True
-        if not job_id.isdecimal():
+        if not (job_id.isdecimal() and len(job_id) <= LONGEST_ID):
             return False
         was_there, dropped = self._queue.cancel(job_id, reason)
         if dropped:
@@ -105,7 +107,7 @@ class ProcrastinateEngine(EmbeddedEngine):
 
     def take_back(self, job: Job | None = None) -> None:
         """Gives jobs of workers that died to the others; not while all may just have lost the store."""
-        if self._worker.steady_s < BEAT_S:
+        if not self.is_steady:
             return
         again, lost = self._queue.take_back()
         for row in again:
@@ -114,6 +116,11 @@ class ProcrastinateEngine(EmbeddedEngine):
             log.error("job_given_up", owner=row.owner, name=row.name, job=row.id, attempt=row.attempt)
         for node in self._cluster.bury():
             log.warning("node_died", node=node)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the store has answered for so long that who is silent must be dead."""
+        return self._worker.steady_s >= BEAT_S
 
     def alive(self) -> set[str]:
         """The nodes of the cluster, this one among them, as of a moment ago."""
@@ -129,7 +136,7 @@ class ProcrastinateEngine(EmbeddedEngine):
         at_work = {job.id: job for job in own.running}
         for row, began, is_cancelled in self._queue.at_work():
             at_work.setdefault(row.id, _view(row, began, is_cancelled))
-        total = added_up([_report(own), *others.reports], self._recent)
+        total = added_up([self._own_report(), *others.reports], self._recent)
         nodes = (*([self._this()] if own.started else []), *others.nodes)
         names = {(task.owner, task.name) for task in own.tasks}
         return EngineStats(
@@ -240,7 +247,9 @@ class ProcrastinateEngine(EmbeddedEngine):
         if self._reporting and self._reporting is not threading.current_thread():
             self._reporting.join(embedded.UNWIND_S)
         try:
-            self._cluster.leave(_report(super().stats()))
+            report = self._own_report()
+            self._cluster.leave(report)
+            self._handed_in = added_up([self._handed_in, report])
         except Exception as error:
             log.warning("leave_failed", error=error)  # the others will see that we are gone
 
@@ -306,7 +315,7 @@ class ProcrastinateEngine(EmbeddedEngine):
         """Shows the others what this node does, as long as it is there."""
         told = None
         while not self._leaving.wait(REPORT_S if told else 0.05):
-            worker, report = self._worker.id, _report(super().stats())
+            worker, report = self._worker.id, self._own_report()
             now = (worker, self._slots, report)
             if worker is None or now == told:
                 continue
@@ -318,6 +327,11 @@ class ProcrastinateEngine(EmbeddedEngine):
                     self.look()
             except Exception as error:
                 log.debug("report_failed", error=error)
+
+    def _own_report(self) -> Report:
+        """What this process did, but for what the cluster keeps of an earlier life of it."""
+        stats = super().stats()
+        return less(Report(stats.tasks, stats.jobs, stats.recent), self._handed_in)
 
     def _this(self) -> NodeStats:
         return self._cluster.this(self._slots)
@@ -345,10 +359,6 @@ def _row(entry: Entry) -> Row:
         submitted_at=datetime.fromisoformat(given["at"]),
         payload=given["payload"],
     )
-
-
-def _report(stats: EngineStats) -> Report:
-    return Report(stats.tasks, stats.jobs, stats.recent)
 
 
 def _view(row: Row, began: datetime | None, is_cancelled: bool) -> JobView:

@@ -147,6 +147,8 @@ class ClusterService(Service):
 
     def recover(self, job: object = None) -> None:
         """Hands over again what dead nodes had; what may not run again is recorded as failed."""
+        if not self._cluster.is_steady:
+            return
         again, over = self._ownership.recover(self._cluster.alive(), self._hand_over)
         for run in (*again, *over):
             log.warning("taken_over", query=run.query_name, run=run.id, attempt=run.attempt)
