@@ -81,8 +81,9 @@ class SharedWorker:
             loop.call_soon_threadsafe(call)
 
     def _run(self) -> None:
-        # each job would be three lines, and ours says what failed
-        logging.getLogger("procrastinate").setLevel(logging.CRITICAL)
+        # each job would be three lines, and a store that is away one a second: ours says both once
+        for name in ("procrastinate", "psycopg.pool"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         asyncio.run(self._live())
 
     async def _live(self) -> None:
