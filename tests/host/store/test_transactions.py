@@ -287,3 +287,24 @@ def test_orm_is_not_loaded_until_a_session_is_asked_for(data_dir: Path) -> None:
     """
     said = subprocess.run([sys.executable, "-c", program, str(data_dir)], capture_output=True, text=True)
     assert said.stdout.split() == ["False", "True"]
+
+
+def test_a_stamp_stays_until_somebody_changes_something(store: Store):
+    before = store.stamp()
+    assert store.stamp() == before
+    assert texts(store) == []
+    assert store.stamp() == before
+    with store.begin() as connection:
+        connection.execute(sa.insert(notes).values(text="new"))
+        assert store.stamp() == before or store.dialect == "postgresql"  # not seen by others yet
+    after = store.stamp()
+    assert after != before
+    assert store.stamp() == after
+
+
+def test_a_stamp_tells_of_changes_by_other_processes(sqlite_store: Store):
+    before = sqlite_store.stamp()
+    change = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit()"
+    insert = "INSERT INTO notes (text) VALUES ('theirs')"
+    subprocess.run([sys.executable, "-c", change, str(sqlite_store.url.database), insert], check=True)
+    assert sqlite_store.stamp() != before

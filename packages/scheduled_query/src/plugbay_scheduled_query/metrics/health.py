@@ -47,10 +47,11 @@ class HealthMetrics:
         self._slots = slots
         self._disk = disk
         self._lanes_read: tuple[float, list[Lane]] | None = None
+        self._pauses_read: tuple[object, str] = (None, "")
 
     def text(self) -> str:
         return "".join(
-            [*self._counters(), *self._lanes(), *self._slot_gauges(), self._paused(), self._room()]
+            [*self._counters(), *self._lanes(), *self._slot_gauges(), self._pauses(), self._room()]
         )
 
     def _counters(self) -> list[str]:
@@ -77,6 +78,12 @@ class HealthMetrics:
             _family("oldest_due_seconds", "gauge", "How long the oldest of them is due.", "source", oldest),
             _family("lane_busy", "gauge", "Whether the source's lane runs or rests (1).", "source", busy),
         ]
+
+    def _pauses(self) -> str:
+        stamp = self._store.stamp()
+        if stamp != self._pauses_read[0]:
+            self._pauses_read = stamp, self._paused()
+        return self._pauses_read[1]
 
     def _paused(self) -> str:
         values = paused_sources(self._store)
