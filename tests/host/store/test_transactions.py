@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from plugbay.errors import StoreBusy
-from plugbay.store import Store, new_metadata
+from plugbay.store import Store, UntilChanged, new_metadata
 from plugbay.store import engines as store_failures
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -308,3 +308,12 @@ def test_a_stamp_tells_of_changes_by_other_processes(sqlite_store: Store):
     insert = "INSERT INTO notes (text) VALUES ('theirs')"
     subprocess.run([sys.executable, "-c", change, str(sqlite_store.url.database), insert], check=True)
     assert sqlite_store.stamp() != before
+
+
+def test_what_was_read_is_kept_until_somebody_changes_something(store: Store):
+    asked: list[int] = []
+    count = UntilChanged(store, lambda: (asked.append(1), len(texts(store)))[1])
+    assert (count(), count(), len(asked)) == (0, 0, 1)
+    with store.begin() as connection:
+        connection.execute(sa.insert(notes).values(text="new"))
+    assert (count(), count(), len(asked)) == (1, 1, 2)

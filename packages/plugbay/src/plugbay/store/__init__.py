@@ -3,11 +3,11 @@
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import sqlalchemy as sa
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
     from sqlalchemy.orm import Session
 
-__all__ = ["HOST_MIGRATIONS", "Store", "UTCDateTime", "new_metadata", "open_store"]
+__all__ = ["HOST_MIGRATIONS", "Store", "UTCDateTime", "UntilChanged", "new_metadata", "open_store"]
+
+T = TypeVar("T")
 
 HOST_MODULE = "plugbay"
 PING = {"sqlite": "SELECT 1 FROM sqlite_master LIMIT 1", "postgresql": "SELECT 1"}
@@ -134,6 +136,22 @@ class Store:
                 self._watching = None
         self._reader.dispose()
         self.engine.dispose()
+
+
+class UntilChanged(Generic[T]):
+    """What was read from a store, kept until somebody changes something there: for what each page shows."""
+
+    def __init__(self, store: Store, read: Callable[[], T]) -> None:
+        self._store = store
+        self._read = read
+        self._kept: tuple[object, T] | None = None
+
+    def __call__(self) -> T:
+        stamp = self._store.stamp()  # before the reading: what changes in between is read the next time
+        kept = self._kept
+        if kept is None or kept[0] != stamp:
+            kept = self._kept = stamp, self._read()
+        return kept[1]
 
 
 def open_store(url: str, data_dir: Path) -> Store:

@@ -39,10 +39,6 @@ class AlertStates:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def stamp(self) -> object:
-        """The same as before if nothing in the store has changed since."""
-        return self._store.stamp()
-
     def newest(self) -> tuple[Any, ...]:
         """What is different after each change of a state or definition, read from indexes."""
         with self._store.connect() as connection:
