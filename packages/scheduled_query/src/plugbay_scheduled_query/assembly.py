@@ -1,6 +1,6 @@
 """Puts the service together when the server starts, and takes it apart when it stops."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,11 +33,12 @@ from plugbay_scheduled_query.repository.past import Past
 from plugbay_scheduled_query.repository.pauses import Pauses
 from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
-from plugbay_scheduled_query.repository.sources import SourceRepository
-from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once, most_by_hand
+from plugbay_scheduled_query.repository.sources import SourceRepository, StoredSource
+from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S
 from plugbay_scheduled_query.runs.disk import DiskRoom, free_bytes_at
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
+from plugbay_scheduled_query.runs.places import most_by_hand, places, workers_of_schedule
 from plugbay_scheduled_query.runs.service import JOB, TASK, Service
 from plugbay_scheduled_query.runs.stuck import StuckSessions
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
@@ -87,7 +88,7 @@ class Assembly:
 
     def follow(self, settings: Settings) -> None:
         """Puts into effect what is not looked up each time it is needed."""
-        self.parts.executor.resize(_runners(self.engine, settings))
+        self.parts.executor.resize(_runners(self.engine))
         self.retiming.follow(settings.timezone)
         self.retiming.mend(settings.timezone)
         self.parts.catalogue.adopt(settings.named_sources())  # last: it may fail
@@ -137,21 +138,22 @@ class Assembly:
         self.parts.executor.close()
 
 
-def _runners(engine: Any, settings: Settings) -> int:
+def _runners(engine: Any) -> int:
     """As many as may be wanted at once: the schedule, people and those who look have theirs each."""
-    return most_at_once(engine.workers, settings) + most_by_hand(engine.workers) + ASIDES
+    return workers_of_schedule(engine.workers) + most_by_hand(engine.workers) + ASIDES
 
 
-def slots_of(engine: Any, settings: Settings) -> Slots:
+def slots_of(engine: Any, settings: Settings, sources: Iterable[StoredSource] = ()) -> Slots:
     """What of the engine's workers runs have, and may have."""
     busy = sum((job.owner, job.name) == (OWNER, JOB) for job in engine.stats().running)
-    return Slots(busy, most_at_once(engine.workers, settings))
+    own = {source.id: (source.pace_s, source.max_parallel) for source in sources}
+    return Slots(busy, places(engine.workers, settings.pace, own).total)
 
 
 def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> Assembly:
     """Builds the service from the host's store, clock and events."""
     store, clock = host.store, host.clock
-    executor = Executor(_runners(engine, settings()), asides=ASIDES, clock=clock)
+    executor = Executor(_runners(engine), asides=ASIDES, clock=clock)
     sources = SourceRepository(store, host.secrets, clock)
     catalogue = Catalogue(sources, executor, host)
     node = Node(host.data_dir)
@@ -210,6 +212,10 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         doors=Doors(overview.under_way),
         alerts=alert_parts,
     )
+
+    def slots() -> Slots:
+        return slots_of(engine, settings(), catalogue.all())
+
     return Assembly(
         parts=parts,
         engine=engine,
@@ -217,7 +223,13 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         retiming=Retiming(store, clock),
         notifications=notifications,
         health=HealthMetrics(
-            store, clock, settings, reports, notifications, lambda: slots_of(engine, settings()), disk
+            store,
+            clock,
+            settings,
+            reports,
+            notifications,
+            lambda: slots_of(engine, settings(), catalogue.all()),
+            disk,
         ),
         alert_metrics=AlertMetrics(alert_parts.states, lambda: alert_parts.delivery.counts),
         looks=AlertLooks(store, clock),

@@ -10,13 +10,20 @@ from plugbay_scheduled_query.catalogue import Catalogue, Looks, SourceView
 from plugbay_scheduled_query.catalogue.targets import resolve
 from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.core.errors import SourceError, SourceUnavailableError
-from plugbay_scheduled_query.core.source import Source, Target, check_name, keep_secrets
+from plugbay_scheduled_query.core.source import (
+    Source,
+    Target,
+    check_max_parallel,
+    check_name,
+    check_pace,
+    keep_secrets,
+)
 from plugbay_scheduled_query.core.text import unwelcome_character
 from plugbay_scheduled_query.dialects.contract import Report
 from plugbay_scheduled_query.repository.sources import NameTaken, Origin, SourceRepository, StoredSource
 
 MAX_URL = 4_000  # characters
-FIELDS = ("name", "url", "accepts_unguarded")
+FIELDS = ("name", "url", "accepts_unguarded", "pace_s", "max_parallel")
 NOWHERE = "nowhere://"  # stands for a URL that is not there: a masked one sent in finds no secret to keep
 
 
@@ -78,10 +85,16 @@ class SourceEditing:
     def edit(self, source_id: int, given: Mapping[str, Any]) -> SavedSource | Refused:
         """Stores the fields that were sent; raises UnknownSource, or SourceLocked for the setting's own."""
         stored = self._editable(source_id)
-        current = Source(stored.name, self._url_or_nothing(stored), stored.accepts_unguarded)
+        current = Source(
+            stored.name,
+            self._url_or_nothing(stored),
+            stored.accepts_unguarded,
+            stored.pace_s,
+            stored.max_parallel,
+        )
         source, errors = _read(current, {name: given[name] for name in FIELDS if name in given})
-        if not errors and replace(source, name=current.name) == current:
-            return self._rename(stored, source.name)
+        if not errors and _place(source) == _place(current):
+            return self._rename(stored, source)
         checked = self._checked(source, errors)
         if isinstance(checked, Refused):
             return checked
@@ -136,12 +149,13 @@ class SourceEditing:
         except SourceError as error:
             return Refused({"url": str(error)})
 
-    def _rename(self, stored: StoredSource, name: str) -> SavedSource | Refused:
-        """Another name alone: whatever is wrong with its URL stays as it is."""
+    def _rename(self, stored: StoredSource, source: Source) -> SavedSource | Refused:
+        """Another name or pace alone: whatever is wrong with its URL stays as it is."""
+        pace = {"pace_s": source.pace_s, "max_parallel": source.max_parallel}
         try:
-            return self._saved(self._sources.rename(stored.id, name), Tested())
+            return self._saved(self._sources.rename(stored.id, source.name, **pace), Tested())
         except NameTaken:
-            return _taken(name)
+            return _taken(source.name)
 
     def _saved(self, stored: StoredSource | None, tested: Tested) -> SavedSource:
         view = self._catalogue.view(stored.id) if stored else None
@@ -157,6 +171,8 @@ def _read(current: Source, sent: Mapping[str, Any]) -> tuple[Source, dict[str, s
         "name": _read_name,
         "url": lambda given: _read_url(given, current.url),
         "accepts_unguarded": _read_consent,
+        "pace_s": check_pace,
+        "max_parallel": check_max_parallel,
     }
     checked: dict[str, Any] = {}
     errors: dict[str, str] = {}
@@ -166,6 +182,11 @@ def _read(current: Source, sent: Mapping[str, Any]) -> tuple[Source, dict[str, s
         except SourceError as error:
             errors[name] = str(error)
     return replace(current, **checked), errors
+
+
+def _place(source: Source) -> tuple[str, bool]:
+    """Of a source what is tested when it changes."""
+    return source.url, source.accepts_unguarded
 
 
 def _read_name(given: Any) -> str:

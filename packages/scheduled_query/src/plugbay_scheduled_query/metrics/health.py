@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from plugbay import Clock, Store, metric_header, metric_sample
 
@@ -67,9 +67,9 @@ class HealthMetrics:
         ]
 
     def _lanes(self) -> list[str]:
-        now, pause = self._clock.now(), timedelta(seconds=self._settings().interval)
+        now, interval = self._clock.now(), self._settings().interval
         lanes = self._known_lanes(now)
-        busy = {lane.source: float(lane.is_busy(now - pause)) for lane in lanes}
+        busy = {lane.source: float(lane.is_busy(now, interval)) for lane in lanes}
         waiting = {lane.source: float(lane.waiting) for lane in lanes}
         oldest = {lane.source: _age(lane.oldest, now) for lane in lanes}
         return [

@@ -50,6 +50,9 @@ class StoredSource:
     secret_url: str = field(repr=False)
     accepts_unguarded: bool
     origin: Origin
+    pace_s: int | None  # none: the setting interval
+    max_parallel: int | None  # none: the setting
+    last_test: str | None = field(repr=False)  # JSON
     created_at: datetime
     updated_at: datetime
 
@@ -123,9 +126,9 @@ class SourceRepository:
         """Stores another name or place; queries stay with the source. None: it is gone; or NameTaken."""
         return self._change(source_id, self._values(source, dialect, origin))
 
-    def rename(self, source_id: int, name: str) -> StoredSource | None:
-        """Stores another name; None: it is gone; or NameTaken."""
-        return self._change(source_id, {"name": name})
+    def rename(self, source_id: int, name: str, **pace: int | None) -> StoredSource | None:
+        """Stores another name and pace, and leaves its place be; None: it is gone; or NameTaken."""
+        return self._change(source_id, {"name": name, **pace})
 
     def delete(self, source_id: int) -> bool:
         """Takes a source and its lane away; raises SourceInUse while a query needs it."""
@@ -153,7 +156,9 @@ class SourceRepository:
             is_same_url = self.url_of(stored) == source.url
         except SecretUnreadable:
             return False
-        return is_same_url and stored.is_locked and stored.accepts_unguarded == source.accepts_unguarded
+        is_same_pace = (stored.pace_s, stored.max_parallel) == (source.pace_s, source.max_parallel)
+        is_same_url = is_same_url and stored.accepts_unguarded == source.accepts_unguarded
+        return is_same_url and is_same_pace and stored.is_locked
 
     def _change(self, source_id: int, values: dict[str, Any]) -> StoredSource | None:
         try:
@@ -182,6 +187,8 @@ class SourceRepository:
             "secret_url": self._secrets.encrypt(source.url),
             "is_unproven_accepted": source.accepts_unguarded,
             "origin": origin,
+            "pace_s": source.pace_s,
+            "max_parallel": source.max_parallel,
         }
 
     def _after(self, moment: datetime) -> datetime:
@@ -197,6 +204,9 @@ def _stored(row: Row) -> StoredSource:
         secret_url=row.secret_url,
         accepts_unguarded=row.is_unproven_accepted,
         origin=Origin(row.origin),
+        pace_s=row.pace_s,
+        max_parallel=row.max_parallel,
+        last_test=row.last_test,
         created_at=row.created_at,
         updated_at=row.updated_at,
     )

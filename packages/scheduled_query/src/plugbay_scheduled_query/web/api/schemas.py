@@ -23,6 +23,8 @@ SourceName = Annotated[
 ]
 SourceUrl = Annotated[str, Field(json_schema_extra={"format": "source-url"})]
 Seconds = Annotated[int, Field(ge=1, le=300, description="Up to query_timeout_max, which is 300 unless set.")]
+PaceSeconds = Annotated[int, Field(ge=0, le=86_400, description="Seconds between two runs; null: interval.")]
+Parallel = Annotated[int, Field(ge=1, le=64, description="Runs at a time where the pace is 0.")]
 Tag = Annotated[str, Field(json_schema_extra={"format": "tag"}, max_length=50)]
 Tags = Annotated[list[Tag], Field(max_length=20)]
 Description = Annotated[str, Field(json_schema_extra={"format": "lines"}, max_length=2_000)]
@@ -328,6 +330,8 @@ class SourceAnswer(BaseModel):
     origin: Literal["settings", "admin", "sample", "removed"]
     locked: bool = Field(description="Whether it comes from the setting `sources`.")
     query_count: int = Field(examples=[3])
+    pace_s: int | None = Field(description="Seconds between two runs; null is the setting `interval`.")
+    max_parallel: int | None = Field(description="Runs at a time where the pace is 0; null is the setting.")
     capacity: CapacityAnswer | None
     paused: PauseAnswer | None = Field(
         description="Not null while a session there does not end: nothing starts until it does."
@@ -361,6 +365,8 @@ class NewSource(BaseModel):
     name: str = Field(pattern=SOURCE_NAME)
     url: SourceUrl = Field(description="May hold env:NAME or file:PATH in place of a password.")
     accepts_unguarded: bool = Field(False, description="For a database that there is no proven guard for.")
+    pace_s: PaceSeconds | None = None
+    max_parallel: Parallel | None = None
 
 
 class SourceEdit(BaseModel):
@@ -371,6 +377,8 @@ class SourceEdit(BaseModel):
     name: str = Field("", pattern=SOURCE_NAME)
     url: SourceUrl = ""
     accepts_unguarded: bool = Field(False, examples=[False])
+    pace_s: PaceSeconds | None = Field(None, examples=[0])
+    max_parallel: Parallel | None = None
 
 
 class TestAnswer(BaseModel):

@@ -208,6 +208,8 @@ def source_json(
         "origin": stored.origin.value,
         "locked": stored.is_locked,
         "query_count": view.query_count,
+        "pace_s": stored.pace_s,
+        "max_parallel": stored.max_parallel,
         "capacity": capacity.as_json() if capacity else None,
         "paused": {"since": format_utc(pause.since), "reason": pause.reason} if pause else None,
     }

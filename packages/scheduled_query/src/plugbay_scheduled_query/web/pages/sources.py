@@ -26,7 +26,7 @@ def sources(site: CurrentSite) -> Response:
     """All of them, with how full they are."""
     context = {"views": site.parts.catalogue.views(), "levels": site.parts.capacities.by_source()}
     context["pauses"] = site.parts.sessions.pauses()
-    return site.page("sources", {**context, "pace": site.parts.capacities.pace(), "topic": "sources"})
+    return site.page("sources", {**context, "paces": site.parts.capacities.paces(), "topic": "sources"})
 
 
 @router.get("/sources/add")
