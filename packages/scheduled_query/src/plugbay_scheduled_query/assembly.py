@@ -1,10 +1,12 @@
 """Puts the service together when the server starts, and takes it apart when it stops."""
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from plugbay import Plugbay
+from sqlalchemy.exc import SQLAlchemyError
 
 from plugbay_scheduled_query.alerts.backtest import Backtest
 from plugbay_scheduled_query.alerts.delivery import Delivery
@@ -19,12 +21,14 @@ from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
 from plugbay_scheduled_query.queries.capacity import Capacities
 from plugbay_scheduled_query.queries.editing import QueryEditing, Trying
+from plugbay_scheduled_query.queries.reasons import Reasons
 from plugbay_scheduled_query.repository.alert_events import AlertEvents
 from plugbay_scheduled_query.repository.alert_judging import AlertLooks
 from plugbay_scheduled_query.repository.alert_states import AlertStates
 from plugbay_scheduled_query.repository.alerts import Alerts
 from plugbay_scheduled_query.repository.channels import Channels
 from plugbay_scheduled_query.repository.definitions import Definitions
+from plugbay_scheduled_query.repository.evidence import Evidence
 from plugbay_scheduled_query.repository.gauges import StoredGauges
 from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.outbox import Outbox
@@ -34,6 +38,7 @@ from plugbay_scheduled_query.repository.pauses import Pauses
 from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository, StoredSource
+from plugbay_scheduled_query.repository.standstills import Standstills
 from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S
 from plugbay_scheduled_query.runs.disk import DiskRoom, free_bytes_at
 from plugbay_scheduled_query.runs.executing import Executing
@@ -97,6 +102,7 @@ class Assembly:
         """The task that the specification names: starts what is due, then tidies up a little."""
         self.retiming.mend_after_set_back(self.parts.settings().timezone)
         self.parts.sessions.revisit()
+        self.parts.standstills.note_alive()
         self.parts.service.tick()
         for _ in range(PURGE_STEPS):
             if not self._tidy():
@@ -131,6 +137,8 @@ class Assembly:
     def close(self, grace_s: float) -> None:
         """Ends everything that was started; what is not recorded is recovered at the next start."""
         self.parts.sessions.close()
+        with contextlib.suppress(SQLAlchemyError):  # the store may be away
+            self.parts.standstills.note_alive()
         self.parts.service.retire()
         self.engine.remove_owner(OWNER, grace_s)
         self.parts.alerts.delivery.close(max(grace_s, SENDING_GRACE_S))
@@ -188,17 +196,29 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     sessions.resumed = service.refill
     definitions, overview = Definitions(store, clock, alert_telling.tell), Overview(store)
     capacities = Capacities(definitions, catalogue, settings, clock)
+    standstills, describe = Standstills(store, clock), host.get_module("ui_tools").describe_cron  # type: ignore[union-attr]
+    reasons = Reasons(
+        Evidence(store, clock),
+        standstills,
+        sessions.pauses,
+        service.waiting_queries,
+        settings,
+        describe,
+        clock,
+    )
     editing = QueryEditing(definitions, catalogue, settings, host.events, capacities, service.cancel)
     parts = Parts(
         host=host,
         clock=clock,
         settings=settings,
-        describe_cron=host.get_module("ui_tools").describe_cron,  # type: ignore[union-attr]
+        describe_cron=describe,
         definitions=definitions,
         histories=Histories(store),
         overview=overview,
         activity=Activity(store, clock),
         capacities=capacities,
+        reasons=reasons,
+        standstills=standstills,
         sources=sources,
         catalogue=catalogue,
         source_editing=SourceEditing(sources, catalogue, executor),

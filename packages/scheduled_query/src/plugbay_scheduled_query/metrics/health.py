@@ -8,12 +8,14 @@ from plugbay import Clock, Store, metric_header, metric_sample
 
 from plugbay_scheduled_query.repository.claims import Lane, lanes_of
 from plugbay_scheduled_query.repository.pauses import paused_sources
+from plugbay_scheduled_query.repository.standstills import all_are_paused
 from plugbay_scheduled_query.runs.disk import DiskRoom
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
 from plugbay_scheduled_query.settings import Settings
 
 PREFIX = "plugbay_scheduled_query"
 PAUSED = "plugbay_source_paused"
+ALL_PAUSED = "plugbay_schedule_paused"
 LANES_FRESH_S = 1.0  # no scraper that counts on it looks more often
 STATUSES = ("success", "failed", "timeout", "rejected")
 
@@ -50,7 +52,14 @@ class HealthMetrics:
 
     def text(self) -> str:
         return "".join(
-            [*self._counters(), *self._lanes(), *self._slot_gauges(), self._paused(), self._room()]
+            [
+                *self._counters(),
+                *self._lanes(),
+                *self._slot_gauges(),
+                self._paused(),
+                self._all_paused(),
+                self._room(),
+            ]
         )
 
     def _counters(self) -> list[str]:
@@ -83,6 +92,11 @@ class HealthMetrics:
         lines = [metric_sample(PAUSED, {"source": name}, float(paused)) for name, paused in values.items()]
         text = "Whether nothing starts at the source because a session there does not end (1)."
         return metric_header(PAUSED, text, "gauge") + "".join(lines) if lines else ""
+
+    def _all_paused(self) -> str:
+        text = "Whether an admin paused all queries (1)."
+        is_paused = all_are_paused(self._store)
+        return metric_header(ALL_PAUSED, text, "gauge") + metric_sample(ALL_PAUSED, {}, float(is_paused))
 
     def _room(self) -> str:
         free = self._disk.free_bytes()

@@ -15,6 +15,7 @@ from plugbay_scheduled_query.core.schedule import Advance, advance
 from plugbay_scheduled_query.repository.bulk import Bulk, take_ids
 from plugbay_scheduled_query.repository.pauses import is_paused
 from plugbay_scheduled_query.repository.rows import DEFINITION_OF_RUN, Row, run_of, store_now
+from plugbay_scheduled_query.repository.standstills import all_are_paused, is_held
 from plugbay_scheduled_query.repository.takeover import LEASE
 from plugbay_scheduled_query.tables import data_sources, lanes, queries, runs
 
@@ -36,7 +37,7 @@ _NEVER_CLAIMED = sa.or_(queries.c.last_due_at.is_(None), queries.c.next_run_at >
 _DUE = (
     sa.select(*_DEFINITION)
     .where(queries.c.next_run_at <= sa.bindparam("now"), _NO_LIVE_RUN, _NEVER_CLAIMED)
-    .where(~is_paused(queries.c.source_id))
+    .where(~is_paused(queries.c.source_id), ~is_held())
     .order_by(queries.c.next_run_at, queries.c.id)
     .limit(sa.bindparam("most"))
     .with_for_update(skip_locked=True, of=queries)
@@ -48,7 +49,7 @@ _HAS_DUE = sa.exists().where(
 _WITH_DUE = (
     sa.select(lanes, data_sources.c.pace_s, data_sources.c.max_parallel)
     .join(data_sources, data_sources.c.id == lanes.c.source_id)
-    .where(_HAS_DUE)
+    .where(_HAS_DUE, ~is_held())
 )
 _IS_PACED = sa.func.coalesce(data_sources.c.pace_s, sa.bindparam("interval")) > 0
 _FREE_LANES = _WITH_DUE.where(lanes.c.run_id.is_(None), _IS_PACED)
@@ -136,6 +137,10 @@ class Claims:
         with self._store.connect() as connection:
             rows = connection.execute(_WITH_DUE, {"now": store_now(connection, self._clock)}).all()
         return [DueSource(row.source_id, row.pace_s, row.max_parallel) for row in rows]
+
+    def is_held(self) -> bool:
+        """Whether an admin paused all queries."""
+        return all_are_paused(self._store)
 
     def claim_paced(self, timezone: str, interval_s: int) -> list[Run]:
         """At most one run for each source whose lane is free; the lane is theirs until they are recorded.

@@ -12,7 +12,8 @@ from plugbay import Clock
 from plugbay_scheduled_query.core.capacity import Pace
 from plugbay_scheduled_query.core.model import Execution, Run, Trigger
 from plugbay_scheduled_query.repository.claims import Claims
-from plugbay_scheduled_query.runs.places import NOTHING_OWN, Own, Places, places
+from plugbay_scheduled_query.runs.hold import LOOK_S, Hold
+from plugbay_scheduled_query.runs.places import NO_PLACES, NOTHING_OWN, Own, Places, places
 from plugbay_scheduled_query.settings import Settings
 
 OWNER = "scheduled_query"
@@ -74,6 +75,11 @@ class InFlight:
             runs = [*self._waiting.values(), *self._begun.values()]
         return Counter(run.source_id for run in runs if run.trigger is Trigger.SCHEDULE)
 
+    def waiting_queries(self) -> set[int]:
+        """The queries whose runs have not begun."""
+        with self._lock:
+            return {run.query_id for run in self._waiting.values()}
+
     def has_begun(self, run_id: int) -> bool:
         with self._lock:
             return run_id in self._begun
@@ -122,6 +128,7 @@ class Claiming:
         self._lock = threading.Lock()
         self._throughput = Throughput(clock)
         self._own: dict[int, Own] = {}  # what sources said about their pace when something was due there
+        self._hold = Hold(clock, claims.is_held)
         self.admission = Admission(submit, self.places)
 
     def start(self) -> None:
@@ -142,7 +149,8 @@ class Claiming:
                 while claimed := self._claim():
                     self._runs.add(claimed)
                     self.admission.put(claimed)
-                again_s = self._rest_s()
+                self.admission.look()
+                again_s = LOOK_S if self._hold.is_known else self._rest_s()
             finally:
                 self._look_again(again_s)
 
@@ -150,11 +158,13 @@ class Claiming:
         """These are recorded: others may start."""
         sources = [run.source_id for run in runs]
         self._throughput.add(len(sources))
-        if self._is_worth_a_claim(set(sources)):
+        if self._hold.is_known or self._is_worth_a_claim(set(sources)):
             self.refill()
 
     def places(self) -> Places:
         """How many slices of the schedule may be at work here, in all and of each source."""
+        if self._hold.is_on():
+            return NO_PLACES
         return places(self._engine.workers, self._settings().pace, self._own)
 
     def _claim(self) -> list[Run]:
@@ -247,6 +257,10 @@ class Admission:
                 self._queue(run.source_id).appendleft(run)
         self._open()
 
+    def look(self) -> None:
+        """There may be places by now."""
+        self._open()
+
     def leave(self, first_run_id: int) -> None:
         """A slice is over: another may come in."""
         with self._lock:
@@ -274,7 +288,7 @@ class Admission:
     def _admitted(self, places: Places) -> list[list[Run]]:
         inside, admitted = Counter(self._inside.values()), []
         is_alone = len(self._waiting) < 2
-        size = max(1, min(self._largest, sum(map(len, self._waiting.values())) // places.total))
+        size = max(1, min(self._largest, sum(map(len, self._waiting.values())) // max(1, places.total)))
         while len(self._inside) < places.total:
             free = [
                 source

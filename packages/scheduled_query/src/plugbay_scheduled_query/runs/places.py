@@ -33,6 +33,9 @@ class Places:
         return sharing < self.shared and inside[source] < max(1, self.shared - spare)
 
 
+NO_PLACES = Places(0, 0)
+
+
 def places(workers: int, usual: Pace, own: Mapping[int, Own]) -> Places:
     """Those of the schedule: who has a number of their own has places of their own, while workers last."""
     most, shared = workers_of_schedule(workers), most_at_once(workers, usual)

@@ -154,6 +154,10 @@ class Service:
             return run.id, promise
         return None if running is None else (running, self._runs.promise(running))
 
+    def waiting_queries(self) -> set[int]:
+        """The queries whose runs this process has claimed and not begun."""
+        return self._runs.waiting_queries()
+
     def is_live(self, run_id: int) -> bool:
         """Whether a run is under way, on whichever node."""
         return self._ownership.is_live(run_id)

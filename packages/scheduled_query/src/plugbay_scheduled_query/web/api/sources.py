@@ -27,7 +27,7 @@ from plugbay_scheduled_query.web.api.requests import (
     refused_body,
     storable,
 )
-from plugbay_scheduled_query.web.api.schemas import (
+from plugbay_scheduled_query.web.api.source_schemas import (
     NewSource,
     SavedSourceAnswer,
     SchemaAnswer,
@@ -226,6 +226,7 @@ def source_json(
 def _saved(parts: Parts, saved: SavedSource | Refused, body: Mapping[str, Any], status_code: int) -> Response:
     if isinstance(saved, Refused):
         raise refused_body(saved, body)
+    parts.service.refill()  # another pace counts at once
     capacity = parts.capacities.measured().get(saved.view.stored.name)
     pause = parts.sessions.pause_of(saved.view.stored.id)
     found = {"warnings": saved.warnings, "statements": saved.statements}

@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response
 from plugbay import CurrentUser, FlashMessage
-from plugbay.web import Typed, row_id
+from plugbay.web import Typed, plain_integer, row_id
 
 from plugbay_scheduled_query.catalogue import SourceView
 from plugbay_scheduled_query.catalogue.editing import SavedSource, SourceLocked, Tested, UnknownSource
@@ -16,6 +16,8 @@ from plugbay_scheduled_query.repository.sources import SourceInUse
 from plugbay_scheduled_query.web.pages.site import ADMIN, HOME, NO_SOURCE, PREFIX, REFUSED, CurrentSite, Site
 
 SOURCES = f"{PREFIX}/sources"
+PACE = ("pace_s", "max_parallel")
+PROPOSED_PACE = "0"  # who adds a source by hand wants its queries to run when they are due
 CRUMBS = (HOME, ("Data sources", SOURCES))
 
 router = APIRouter(prefix=PREFIX, include_in_schema=False, dependencies=ADMIN)
@@ -32,7 +34,7 @@ def sources(site: CurrentSite) -> Response:
 @router.get("/sources/add")
 def new(site: CurrentSite) -> Response:
     """An empty form."""
-    return form_page(site, {})
+    return form_page(site, {"pace_s": PROPOSED_PACE})
 
 
 @router.post("/sources/add")
@@ -129,19 +131,30 @@ def form_page(
 ) -> Response:
     """The form of a source, filled in with what was typed."""
     context = {"typed": typed, "view": view, "errors": errors or {}, "crumbs": CRUMBS, "topic": "sources"}
-    return site.page("source", context, status_code)
+    return site.page("source", {**context, "settings": site.parts.settings()}, status_code)
 
 
 def from_form(typed: Mapping[str, str]) -> dict[str, Any]:
     """What a form sent, as the API would have sent it."""
     fields: dict[str, Any] = {name: typed[name] for name in ("name", "url") if name in typed}
+    fields |= {name: _number(typed[name].strip()) for name in PACE if name in typed}
     return fields | {"accepts_unguarded": bool(typed.get("accepts_unguarded"))}
 
 
 def stored_form(view: SourceView) -> dict[str, str]:
     """A source as its form shows it; the URL without its secrets."""
     form = {"name": view.stored.name, "url": view.masked_url or ""}
+    pace = {name: getattr(view.stored, name) for name in PACE}
+    form |= {name: str(value) for name, value in pace.items() if value is not None}
     return form | ({"accepts_unguarded": "on"} if view.stored.accepts_unguarded else {})
+
+
+def _number(text: str) -> int | str | None:
+    """A number, nothing, or a text that the check will refuse."""
+    try:
+        return plain_integer(text) if text else None
+    except ValueError:
+        return text
 
 
 def found(site: Site, source_id: str) -> SourceView:
@@ -161,6 +174,7 @@ def test_messages(name: str, tested: Tested) -> list[FlashMessage]:
 
 
 def _after_saving(site: Site, saved: SavedSource, text: str) -> Response:
+    site.parts.service.refill()  # another pace counts at once
     return site.to(SOURCES, FlashMessage(text), *_warnings(saved.warnings, saved.statements))
 
 
