@@ -36,7 +36,7 @@ class Standstill:
         if self.kind is StandstillKind.SOURCE:
             reason = "because a session there did not end"
             return f"the data source {quoted(source)} was paused {self._span}, {reason}"
-        return f"{self.by or 'somebody'} had paused all queries {self._span}"
+        return f"all queries were paused by {self.by or 'somebody'} {self._span}"
 
     @property
     def _span(self) -> str:

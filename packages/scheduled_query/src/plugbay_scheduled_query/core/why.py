@@ -186,9 +186,9 @@ def _disabled(facts: Facts) -> Answer | None:
     was_enabled = not later[0].enabled if later else facts.query.enabled
     if was_enabled:
         return None
-    began = f"{_who(earlier[-1])} had disabled it at {_utc(earlier[-1].at)}" if earlier else "It was disabled"
-    end = f"; {_who(later[0])} enabled it at {_utc(later[0].at)}" if later else ""
-    return Answer(Reason.DISABLED, as_sentence(f"{began}{end}"))
+    began = f" {_by_whom(earlier[-1])}" if earlier else ""
+    end = f"; it was enabled {_by_whom(later[0])}" if later else ""
+    return Answer(Reason.DISABLED, f"It was disabled{began}{end}.")
 
 
 def _paused(facts: Facts) -> Answer | None:
@@ -283,8 +283,8 @@ def _since_edited(facts: Facts) -> str:
     return f" The query was saved{by} {when}: its schedule may have been another then."
 
 
-def _who(switch: Switch) -> str:
-    return switch.by or "somebody"
+def _by_whom(switch: Switch) -> str:
+    return f"by {switch.by or 'somebody'} at {_utc(switch.at)}"
 
 
 def _times(count: int) -> str:

@@ -46,9 +46,10 @@ _STANDSTILLS = (
     .where(sa.or_(standstills.c.source_id.is_(None), standstills.c.source_id == _SOURCE_OF_QUERY))
     .order_by(standstills.c.since.desc(), standstills.c.id.desc())
 )
+_OTHERS = runs.alias("others")
 _UNDER_WAY = (
     sa.select(sa.func.count())
-    .where(runs.c.source_id == data_sources.c.id, runs.c.trigger == Trigger.SCHEDULE.value)
+    .where(_OTHERS.c.source_id == data_sources.c.id, _OTHERS.c.trigger == Trigger.SCHEDULE.value)
     .scalar_subquery()
 )
 _SOURCES = (
