@@ -221,7 +221,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         standstills=standstills,
         sources=sources,
         catalogue=catalogue,
-        source_editing=SourceEditing(sources, catalogue, executor),
+        source_editing=SourceEditing(sources, catalogue, executor, clock),
         executor=executor,
         service=service,
         sessions=sessions,

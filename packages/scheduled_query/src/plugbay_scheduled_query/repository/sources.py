@@ -11,7 +11,7 @@ from plugbay import Clock, Secrets, SecretUnreadable, Store, get_logger
 
 from plugbay_scheduled_query.core.source import Source
 from plugbay_scheduled_query.repository.rows import Row
-from plugbay_scheduled_query.tables import data_sources, lanes, pauses, queries
+from plugbay_scheduled_query.tables import data_sources, lanes, pauses, queries, states
 
 NAMED_AT_MOST = 10  # of the queries that keep a source from being deleted
 
@@ -100,6 +100,30 @@ class SourceRepository:
         select = sa.select(queries.c.source_id, sa.func.count()).where(_LIVE_QUERIES)
         with self._store.connect() as connection:
             return {row[0]: row[1] for row in connection.execute(select.group_by(queries.c.source_id))}
+
+    def failing_counts(self) -> dict[int, int]:
+        """How many of its queries failed last, by source; a source without any is left out."""
+        failing = states.c.last_status.in_(("failed", "timeout"))
+        joined = queries.join(states, states.c.query_id == queries.c.id)
+        select = sa.select(queries.c.source_id, sa.func.count()).select_from(joined)
+        select = select.where(_LIVE_QUERIES, failing).group_by(queries.c.source_id)
+        with self._store.connect() as connection:
+            return {row[0]: row[1] for row in connection.execute(select)}
+
+    def users(self, source_id: int) -> list[tuple[int, str]]:
+        """The first queries that ask a source: their ids and names."""
+        select = sa.select(queries.c.id, queries.c.name).where(
+            queries.c.source_id == source_id, _LIVE_QUERIES
+        )
+        with self._store.connect() as connection:
+            rows = connection.execute(select.order_by(queries.c.name, queries.c.id).limit(NAMED_AT_MOST))
+            return [(row.id, row.name) for row in rows]
+
+    def note_test(self, source_id: int, found: str) -> None:
+        """Keeps what came of the last test of a source."""
+        update = sa.update(data_sources).where(data_sources.c.id == source_id).values(last_test=found)
+        with self._store.begin() as connection:
+            connection.execute(update)
 
     def add(self, source: Source, dialect: str, origin: Origin = Origin.ADMIN) -> StoredSource:
         """A new source with a lane that is free; raises NameTaken."""

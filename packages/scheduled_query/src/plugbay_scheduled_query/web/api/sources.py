@@ -7,8 +7,8 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, HTTPException, Query, Response
 from plugbay import CurrentUser, require_role
 
-from plugbay_scheduled_query.catalogue import Schema, SourceView
-from plugbay_scheduled_query.catalogue.editing import SavedSource, SourceLocked, Tested, UnknownSource
+from plugbay_scheduled_query.catalogue import Schema, SourceView, Tested
+from plugbay_scheduled_query.catalogue.editing import SavedSource, SourceLocked, UnknownSource
 from plugbay_scheduled_query.core.capacity import Capacity
 from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.core.errors import SourceProblem
