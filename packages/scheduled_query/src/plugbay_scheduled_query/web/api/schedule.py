@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, HTTPException, Query, Response
 from plugbay import CurrentUser, require_role
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from plugbay_scheduled_query.core.paging import BadParameter, moment
 from plugbay_scheduled_query.core.text import format_utc
@@ -60,7 +60,9 @@ class ScheduleAnswer(BaseModel):
 class ScheduleEdit(BaseModel):
     """Pauses all queries, or lets them go on."""
 
-    paused: bool = Field(examples=[True])
+    model_config = ConfigDict(json_schema_extra={"examples": [{"paused": True}]})
+
+    paused: bool
 
 
 ScheduleBody = Annotated[JsonBody, documented_as(ScheduleEdit)]
