@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -16,6 +16,8 @@ from plugbay_scheduled_query.core.schedule import BadCron, Schedule, UnknownTime
 if TYPE_CHECKING:
     from plugbay import Plugbay
 
+    from plugbay_scheduled_query.catalogue import Catalogue, SourceView
+    from plugbay_scheduled_query.catalogue.editing import SourceEditing
     from plugbay_scheduled_query.queries.alert_transfer import AlertTransfer
     from plugbay_scheduled_query.queries.capacity import Capacities
     from plugbay_scheduled_query.queries.editing import QueryEditing
@@ -132,6 +134,70 @@ def import_(file: IO[str], is_trial: bool, data_dir: Path | None) -> None:
         click.echo(sentence, err=True)
     if is_refused:
         raise SystemExit(1)
+
+
+@click.group()
+def sources() -> None:
+    """List and test data sources."""
+
+
+@sources.command("list")
+@data_dir_option
+def list_(data_dir: Path | None) -> None:
+    """Print each data source: its name, kind, pace in seconds (- is the setting's) and masked URL."""
+    with _opened_sources(data_dir) as (catalogue, _):
+        rows = [_source_line(view) for view in catalogue.views()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        click.echo("  ".join(map(str.ljust, row, widths)).rstrip())
+
+
+@sources.command("test")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@data_dir_option
+def test(names: tuple[str, ...], data_dir: Path | None) -> None:
+    """Connect to the data sources of these names, or to all, and say what their accounts can do.
+
+    The exit status is 1 when one of them is not there or cannot be reached.
+    """
+    with _opened_sources(data_dir) as (catalogue, editing):
+        known = {source.name: source.id for source in catalogue.all()}
+        results = [_test_source(editing, name, known.get(name)) for name in names or known]
+    if not all(results):
+        raise SystemExit(1)
+
+
+def _source_line(view: "SourceView") -> tuple[str, str, str, str]:
+    stored = view.stored
+    pace = "-" if stored.pace_s is None else str(stored.pace_s)
+    return stored.name, stored.dialect, pace, view.masked_url or view.problem or "-"
+
+
+def _test_source(editing: "SourceEditing", name: str, source_id: int | None) -> bool:
+    """Whether it can be reached; what was found is told."""
+    if source_id is None:
+        click.echo(f"failed  {name}: there is no such data source")
+        return False
+    found = editing.test(source_id)
+    click.echo(f"failed  {name}: {found.error}" if found.error else f"ok      {name}: {found.server}")
+    for warning in found.warnings:
+        click.echo(f"        {warning}")
+    return found.error is None
+
+
+@contextmanager
+def _opened_sources(data_dir: Path | None) -> "Iterator[tuple[Catalogue, SourceEditing]]":
+    """The sources of the store and of the settings, and runners to ask them with."""
+    from plugbay_scheduled_query.catalogue import Catalogue, bring_in
+    from plugbay_scheduled_query.catalogue.editing import SourceEditing
+    from plugbay_scheduled_query.executor import Executor
+    from plugbay_scheduled_query.repository.sources import SourceRepository
+
+    with opened_host(data_dir) as host, closing(Executor(1, asides=1, clock=host.clock)) as executor:
+        stored = SourceRepository(host.store, host.secrets, host.clock)
+        catalogue = Catalogue(stored, executor, host)
+        bring_in(stored, _settings_of(host).named_sources(), catalogue.dialect_of)
+        yield catalogue, SourceEditing(stored, catalogue, executor, host.clock)
 
 
 def _read(file: IO[str]) -> Any:

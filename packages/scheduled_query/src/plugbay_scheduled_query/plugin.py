@@ -96,6 +96,7 @@ class ScheduledQueryPlugin(BaseModule):
     def _when_settings_changed(self, event: Event) -> None:
         if event.data["name"] in (OWNER, "task_worker") and self._assembly:  # whose workers are counted, too
             self._follow_settings()
+            self.parts.service.refill()  # another pace counts at once
 
     def _follow_settings(self) -> None:
         assert self._assembly

@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, SecretStr, field_validator, model_validator
 
+from plugbay_scheduled_query.core.capacity import Pace
 from plugbay_scheduled_query.core.errors import SourceError
 from plugbay_scheduled_query.core.guard import Rules
 from plugbay_scheduled_query.core.schedule import zone
@@ -13,10 +14,12 @@ from plugbay_scheduled_query.runner.protocol import Caps
 
 
 class SettingSource(BaseModel, extra="forbid"):
-    """A data source that Plugbay has no proven guard for, accepted by the operator."""
+    """A data source of which more is said than its URL."""
 
     url: SecretStr
     accepts_unguarded: bool = False
+    pace_s: int | None = None
+    max_parallel: int | None = None
 
 
 # a URL may hold a password: as a secret it is encrypted, and on no page
@@ -41,13 +44,13 @@ class Settings(BaseModel):
         30,
         ge=0,
         le=86_400,
-        description="Minimum interval between query executions of one source, in seconds.",
+        description="Minimum interval between query executions of a source without a pace, in seconds.",
     )
     max_parallel: int = Field(
         8,
         ge=1,
         le=64,
-        description="How many queries run at the same time in each process when interval is 0.",
+        description="How many queries run at the same time in each process where the pace is 0.",
     )
     enable_history: bool = Field(True, description="Record execution history.")
     limit_history: int = Field(
@@ -119,6 +122,11 @@ class Settings(BaseModel):
         return Rules.from_settings(self.forbidden_keywords, self.allowed_functions)
 
     @property
+    def pace(self) -> Pace:
+        """How runs are let in at a source that says nothing about it."""
+        return Pace(self.interval, self.max_parallel)
+
+    @property
     def caps(self) -> Caps:
         return Caps(self.max_rows, self.max_columns, self.max_cell_bytes, self.max_result_bytes)
 
@@ -137,7 +145,7 @@ class Settings(BaseModel):
 
 def _plain(sources: SettingSources) -> dict[str, Any]:
     return {
-        name: {"url": given.url.get_secret_value(), "accepts_unguarded": given.accepts_unguarded}
+        name: given.model_dump() | {"url": given.url.get_secret_value()}
         if isinstance(given, SettingSource)
         else given.get_secret_value()
         for name, given in sources.items()

@@ -15,6 +15,9 @@ data_sources = sa.Table(
     sa.Column("secret_url", sa.Text, nullable=False),  # encrypted by the host
     sa.Column("is_unproven_accepted", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("origin", sa.String(10), nullable=False),  # settings, admin or sample
+    sa.Column("pace_s", sa.Integer),  # null: the setting interval
+    sa.Column("max_parallel", sa.Integer),  # null: the setting
+    sa.Column("last_test", sa.Text),  # JSON: when it was tested, and what came of it
     sa.Column("created_at", UTCDateTime, nullable=False),
     sa.Column("updated_at", UTCDateTime, nullable=False),
     sqlite_autoincrement=True,
@@ -38,6 +41,32 @@ pauses = sa.Table(
     sa.Column("title", sa.String(200), nullable=False),  # what the session was about
     sa.Column("since", UTCDateTime, nullable=False),
     sa.UniqueConstraint("source_id", "mark"),
+)
+
+# times in which the schedule started nothing: why a run is missing can be told long afterwards
+standstills = sa.Table(
+    "scheduled_query_standstills",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("kind", sa.String(10), nullable=False),  # down, all or source
+    sa.Column("source_id", sa.Integer),  # of the kind source
+    sa.Column("since", UTCDateTime, nullable=False),
+    sa.Column("until", UTCDateTime),  # null while it lasts
+    sa.Column("by", sa.String(150)),  # who paused; null where nobody wanted it
+    sa.Column("ended_by", sa.String(150)),
+    sa.Index("ix_scheduled_query_standstills", "kind", "until"),
+)
+
+# each time that a query was enabled or disabled
+switches = sa.Table(
+    "scheduled_query_switches",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("query_id", sa.Integer, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+    sa.Column("enabled", sa.Boolean, nullable=False),
+    sa.Column("by", sa.String(150)),
+    sa.Index("ix_scheduled_query_switches", "query_id", "at"),
 )
 
 queries = sa.Table(

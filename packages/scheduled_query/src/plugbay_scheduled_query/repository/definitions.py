@@ -24,7 +24,7 @@ from plugbay_scheduled_query.repository.alerts import end_alerts, wake_alerts
 from plugbay_scheduled_query.repository.metric_names import SeriesTaken, clash_with, take_names
 from plugbay_scheduled_query.repository.rows import chart_text, metrics_text, query_of, touch
 from plugbay_scheduled_query.repository.series import keep_series
-from plugbay_scheduled_query.tables import data_sources, queries, results, runs, states
+from plugbay_scheduled_query.tables import data_sources, queries, results, runs, states, switches
 
 Sort = Literal["name", "last_executed", "next_run_at", "last_duration_ms", "last_status", "data_source", "id"]
 Filter = Literal["all", "enabled", "disabled", "failing", "running"]
@@ -80,6 +80,7 @@ _ONE_WITH_RESULT = _WITH_RESULT.where(queries.c.id == sa.bindparam("id"))
 _INSERT_ONE = sa.insert(queries).returning(queries.c.id)
 _INSERT_MANY = sa.insert(queries).returning(queries.c.id, queries.c.name, sort_by_parameter_order=True)
 _INSERT_STATE = sa.insert(states)
+_NOTE_SWITCH = sa.insert(switches)
 _ONE_HELD = _ONE.with_for_update(of=queries)
 _UPDATE = sa.update(queries).where(queries.c.id == sa.bindparam("b_id"))
 _HOLD_SOURCE = (
@@ -252,6 +253,9 @@ class Definitions:
             take_names(connection, current.id, draft.metrics)
             keep_series(connection, current.id, draft.metrics)
             touch(connection, current.id, now, **_after_metrics_changed(current, draft))
+        if draft.enabled != current.enabled:
+            note = {"query_id": current.id, "at": now, "enabled": draft.enabled, "by": by}
+            connection.execute(_NOTE_SWITCH, note)
         if draft.enabled and not current.enabled:
             wake_alerts(connection, current.id, now)
 

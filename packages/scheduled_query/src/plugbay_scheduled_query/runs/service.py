@@ -17,17 +17,10 @@ from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.recording import Ended, Recording
 from plugbay_scheduled_query.repository.takeover import Ownership
-from plugbay_scheduled_query.runs.claiming import (
-    OWNER,
-    Admission,
-    Claiming,
-    InFlight,
-    Promise,
-    Timers,
-    most_by_hand,
-)
+from plugbay_scheduled_query.runs.claiming import OWNER, Admission, Claiming, InFlight, Promise, Timers
 from plugbay_scheduled_query.runs.executing import Executing, Recorder, cancelled, interrupted
 from plugbay_scheduled_query.runs.node import Heartbeat, Node
+from plugbay_scheduled_query.runs.places import places_by_hand
 from plugbay_scheduled_query.runs.telling import Ear, Teller, Told
 from plugbay_scheduled_query.settings import Settings
 
@@ -98,7 +91,7 @@ class Service:
         self._last_beat = clock.monotonic()
         self._runs = InFlight()
         self._claiming = Claiming(clock, self._claims, engine, self._runs, settings, self._submit)
-        self._by_hand = Admission(self._submit_first, lambda: most_by_hand(engine.workers), largest=1)
+        self._by_hand = Admission(self._submit_first, lambda: places_by_hand(engine.workers), largest=1)
         self._at_once = at_once
         self._teller = Teller(ears)
         keeping = keeping or (lambda: settings().keeping)
@@ -160,6 +153,10 @@ class Service:
             self._by_hand.put([run])
             return run.id, promise
         return None if running is None else (running, self._runs.promise(running))
+
+    def waiting_queries(self) -> set[int]:
+        """The queries whose runs this process has claimed and not begun."""
+        return self._runs.waiting_queries()
 
     def is_live(self, run_id: int) -> bool:
         """Whether a run is under way, on whichever node."""

@@ -1,6 +1,6 @@
 """The JSON API: the three specified endpoints, and beside them all that the pages can do."""
 
-from plugbay_scheduled_query.web.api import alerts, history, queries, results, runs, sources
+from plugbay_scheduled_query.web.api import alerts, history, queries, results, runs, schedule, sources
 from plugbay_scheduled_query.web.api.requests import PREFIX
 
 __all__ = ["PREFIX", "ROUTERS"]
@@ -10,6 +10,7 @@ ROUTERS = (
     history.router,
     results.router,
     runs.router,
+    schedule.router,
     sources.router,
     queries.tools,
     alerts.router,

@@ -56,6 +56,7 @@ def query_json(query: Query) -> dict[str, Any]:
         "tags": list(query.tags),
         "next_run_at": format_utc(query.next_run_at),
         "running": query.running,
+        "waiting_for": query.waiting_for,
         "last_status": query.last_status.value if query.last_status else None,
         "last_error": query.last_error,
         "last_duration_ms": query.last_duration_ms,

@@ -87,7 +87,8 @@ def list_queries(
     offset = min((page - 1) * limit, MAX_ID)
     found, total = parts.definitions.page(Listing(search=search), offset, limit)
     pagination = paginate(page, limit, total).as_json()
-    return json_response({"data": [query_json(query) for query in found], "pagination": pagination})
+    data = [query_json(query) for query in parts.reasons.mark(found)]
+    return json_response({"data": data, "pagination": pagination})
 
 
 @router.post(
@@ -200,7 +201,7 @@ def existing_query(parts: Parts, query_id: int) -> Query:
     query = parts.definitions.get(storable(query_id, NO_QUERY), with_result=True)
     if query is None:
         raise HTTPException(404, NO_QUERY)
-    return query
+    return parts.reasons.mark([query])[0]
 
 
 def _refuse_text_of_forms(body: Mapping[str, Any]) -> None:

@@ -19,6 +19,7 @@ from plugbay_scheduled_query.repository.definitions import Filter, Listing, Sort
 from plugbay_scheduled_query.web.api.runs import paused_reason
 from plugbay_scheduled_query.web.pages.charts import brief_of
 from plugbay_scheduled_query.web.pages.site import (
+    ADMIN,
     EDITOR,
     LIST,
     NO_QUERY,
@@ -114,6 +115,21 @@ def duplicate(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
     return site.to(f"{PREFIX}/edit/{saved.query.id}", FlashMessage(text))
 
 
+@router.post("/pause-all", dependencies=ADMIN)
+def pause_all(site: CurrentSite, user: CurrentUser) -> Response:
+    """The schedule starts nothing any more."""
+    site.parts.pause_all(user.name)
+    return site.back(FlashMessage("All queries are paused: nothing starts by itself.", "warning"))
+
+
+@router.post("/resume-all", dependencies=ADMIN)
+def resume_all(site: CurrentSite, user: CurrentUser) -> Response:
+    """The schedule goes on."""
+    is_resumed = site.parts.resume_all(user.name)
+    text = "All queries run on schedule again." if is_resumed else "The schedule was not paused any more."
+    return site.back(FlashMessage(text))
+
+
 @router.get("/delete/{query_id}", dependencies=EDITOR)
 def ask(site: CurrentSite, query_id: str) -> Response:
     """The question before it: a page, or what htmx puts into a dialog."""
@@ -184,7 +200,7 @@ def queries_in_view(site: Site, view: ListView) -> tuple[ListView, list[Query], 
     if not queries and total:
         view = view.within(total)
         queries, total = site.parts.definitions.page(view.listing, view.offset, view.limit)
-    return view, queries, total
+    return view, site.parts.reasons.mark(queries), total
 
 
 def list_context(site: Site, view: ListView) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def show(site: CurrentSite, query_id: str) -> Response:
     """The whole page of a query."""
     query = site.query(query_id)
     context = {**live_context(site, query), **about_context(site, query), "topic": "query"}
-    return site.page("query", context | history_context(site, query))
+    return site.page("query", context | history_context(site, query) | why_context(site, query))
 
 
 @router.get("/query/{query_id}/live")
@@ -161,6 +161,7 @@ def live_context(site: Site, query: Query) -> dict[str, Any]:
         "calendar": calendar(days, today),
         "metric": published_metrics(site, query),
         "pause": parts.sessions.pause_named(query.data_source),
+        "remarks": parts.reasons.about_latest(query),
         "alerts": alerts_of(site, query),
         "seen": seen(site, query),
     }
@@ -171,6 +172,15 @@ def seen(site: Site, query: Query) -> str:
     pause = site.parts.sessions.pause_named(query.data_source)
     alarming = site.parts.alerts.states.alarming([query.id])
     return fingerprint(query_fingerprint(query, site.parts.clock.now()), pause, alarming)
+
+
+def why_context(site: Site, query: Query) -> dict[str, Any]:
+    """What was asked in the field about a missing run, and the answer."""
+    text, place = site.asked.get("why", "").strip(), _place(site.asked.get("zone", ""))
+    asked = _local_moment(text, place) if text else None
+    wrong = "Enter a day and a time, such as 2026-11-15 09:00." if text and asked is None else ""
+    answer = site.parts.reasons.why(query, asked) if asked else None
+    return {"why": text if asked else "", "why_answer": answer, "why_error": wrong}
 
 
 def published_metrics(site: Site, query: Query) -> MetricView:
@@ -233,6 +243,14 @@ def _place(name: str) -> tzinfo:
         return zone(name or "UTC")
     except UnknownTimezone:
         return UTC
+
+
+def _local_moment(text: str, place: tzinfo) -> datetime | None:
+    """What a field for a day and a time sent, in UTC."""
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=place).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _day(text: str) -> str:
