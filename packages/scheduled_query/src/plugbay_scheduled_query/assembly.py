@@ -19,6 +19,7 @@ from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
 from plugbay_scheduled_query.queries.capacity import Capacities
 from plugbay_scheduled_query.queries.editing import QueryEditing, Trying
+from plugbay_scheduled_query.queries.versions import QueryVersions
 from plugbay_scheduled_query.repository.alert_events import AlertEvents
 from plugbay_scheduled_query.repository.alert_judging import AlertLooks
 from plugbay_scheduled_query.repository.alert_states import AlertStates
@@ -34,6 +35,7 @@ from plugbay_scheduled_query.repository.pauses import Pauses
 from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository
+from plugbay_scheduled_query.repository.versions import Versions
 from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once, most_by_hand
 from plugbay_scheduled_query.runs.disk import DiskRoom, free_bytes_at
 from plugbay_scheduled_query.runs.executing import Executing
@@ -206,6 +208,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         disk=disk,
         gauges=gauges,
         editing=editing,
+        versions=QueryVersions(Versions(store), editing),
         trying=Trying(editing, executing),
         doors=Doors(overview.under_way),
         alerts=alert_parts,

@@ -74,6 +74,18 @@ queries = sa.Table(
     sqlite_autoincrement=True,  # the id of a deleted query never comes back
 )
 
+# what definitions were: a save keeps what it writes over, and the newest version is the definition itself
+versions = sa.Table(
+    "scheduled_query_versions",
+    metadata,
+    sa.Column("query_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+    sa.Column("by", sa.String(150)),
+    sa.Column("source_id", sa.Integer, nullable=False),  # its name may be another by now
+    sa.Column("definition", sa.Text, nullable=False),  # JSON: the fields as the API takes them
+)
+
 states = sa.Table(
     "scheduled_query_states",
     metadata,

@@ -24,6 +24,7 @@ from plugbay_scheduled_query.repository.alerts import end_alerts, wake_alerts
 from plugbay_scheduled_query.repository.metric_names import SeriesTaken, clash_with, take_names
 from plugbay_scheduled_query.repository.rows import chart_text, metrics_text, query_of, touch
 from plugbay_scheduled_query.repository.series import keep_series
+from plugbay_scheduled_query.repository.versions import keep_version
 from plugbay_scheduled_query.tables import data_sources, queries, results, runs, states
 
 Sort = Literal["name", "last_executed", "next_run_at", "last_duration_ms", "last_status", "data_source", "id"]
@@ -178,6 +179,7 @@ class Definitions:
             current = query_of(row)
             if version is not None and version != current.version:
                 raise VersionConflict(current)
+            keep_version(connection, current, row.source_id)
             self._store_edit(connection, current, draft, source_id, by, timezone)
             return query_of(connection.execute(_ONE, {"id": query_id}).one())
 

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from plugbay import Clock, Store, get_logger
 
+from plugbay_scheduled_query.repository.versions import forget_versions
 from plugbay_scheduled_query.tables import history, queries, results, runs, states
 
 PRUNE_STEP = 200  # history rows of one query that go at a time
@@ -83,6 +84,7 @@ class Housekeeping:
         else:
             connection.execute(sa.delete(results).where(results.c.query_id == query_id))
             connection.execute(sa.delete(states).where(states.c.query_id == query_id))
+            forget_versions(connection, query_id)
             connection.execute(sa.delete(queries).where(queries.c.id == query_id))
         return True
 

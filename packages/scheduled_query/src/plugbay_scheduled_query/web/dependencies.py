@@ -17,6 +17,7 @@ from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.queries.capacity import Capacities
 from plugbay_scheduled_query.queries.editing import QueryEditing, Trying
+from plugbay_scheduled_query.queries.versions import QueryVersions
 from plugbay_scheduled_query.repository.alert_events import AlertEvents
 from plugbay_scheduled_query.repository.alert_states import AlertStates
 from plugbay_scheduled_query.repository.alerts import Alerts
@@ -69,6 +70,7 @@ class Parts:
     disk: DiskRoom
     gauges: GaugeKeeper
     editing: QueryEditing
+    versions: QueryVersions
     trying: Trying
     doors: Doors
     alerts: AlertParts

@@ -11,6 +11,7 @@ from plugbay_scheduled_query.web.pages import (
     listing,
     query_page,
     sources,
+    versions,
     widgets,
 )
 from plugbay_scheduled_query.web.pages.site import PREFIX, CurrentSite
@@ -23,6 +24,7 @@ ROUTERS = (
     listing.router,
     editor.router,
     query_page.router,
+    versions.router,
     dashboard.router,
     widgets.router,
     sources.router,
