@@ -75,7 +75,7 @@ def test_restoring_makes_a_new_version_with_that_definition(service_on_both):
     service = service_on_both
     metric = {"metric_name": service.unique("restored").replace(" ", "_").lower(), "labels": {"a": "b"}}
     made = service.create("SELECT 1 AS one", tags=["a"], monitor_metric_config=metric, timeout=7)
-    chart = {"kind": "bar", "x": "one", "y": ["one"]}
+    chart = {"kind": "bar", "x": "two", "y": ["one"]}
     fields = {"query": "SELECT 2 AS two", "tags": [], "metrics": [], "timeout": None, "chart": chart}
     edit(service, made, enabled=False, **fields)
     answer = restore(service, made, 1)

@@ -10,6 +10,7 @@ from plugbay_scheduled_query.alerts.backtest import Backtest
 from plugbay_scheduled_query.alerts.delivery import Delivery
 from plugbay_scheduled_query.alerts.editing import AlertEditing, ChannelEditing
 from plugbay_scheduled_query.alerts.telling import AlertTelling
+from plugbay_scheduled_query.boards import BoardEditing
 from plugbay_scheduled_query.catalogue import Catalogue
 from plugbay_scheduled_query.catalogue.editing import SourceEditing
 from plugbay_scheduled_query.core.model import Execution, Outcome, Run
@@ -24,6 +25,7 @@ from plugbay_scheduled_query.repository.alert_events import AlertEvents
 from plugbay_scheduled_query.repository.alert_judging import AlertLooks
 from plugbay_scheduled_query.repository.alert_states import AlertStates
 from plugbay_scheduled_query.repository.alerts import Alerts
+from plugbay_scheduled_query.repository.boards import Boards
 from plugbay_scheduled_query.repository.channels import Channels
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.gauges import StoredGauges
@@ -35,6 +37,7 @@ from plugbay_scheduled_query.repository.pauses import Pauses
 from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository
+from plugbay_scheduled_query.repository.trends import Trends
 from plugbay_scheduled_query.repository.versions import Versions
 from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once, most_by_hand
 from plugbay_scheduled_query.runs.disk import DiskRoom, free_bytes_at
@@ -189,6 +192,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     definitions, overview = Definitions(store, clock, alert_telling.tell), Overview(store)
     capacities = Capacities(definitions, catalogue, settings, clock)
     editing = QueryEditing(definitions, catalogue, settings, host.events, capacities, service.cancel)
+    boards = Boards(store, clock)
     parts = Parts(
         host=host,
         clock=clock,
@@ -212,6 +216,9 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         trying=Trying(editing, executing),
         doors=Doors(overview.under_way),
         alerts=alert_parts,
+        boards=boards,
+        board_editing=BoardEditing(boards),
+        trends=Trends(store),
     )
     return Assembly(
         parts=parts,

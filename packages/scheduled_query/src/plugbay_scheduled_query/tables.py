@@ -309,3 +309,19 @@ alert_deliveries = sa.Table(
     sa.Index("ix_scheduled_query_alert_deliveries_of_channel", "channel_id", "next_at"),
     sqlite_autoincrement=True,
 )
+
+boards = sa.Table(
+    "scheduled_query_boards",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String(200), nullable=False, unique=True),
+    sa.Column("span", sa.String(3), nullable=False),
+    # JSON, in their order; those of deleted queries are left out when it is read, and go with the next edit
+    sa.Column("cards", sa.Text, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("created_by", sa.String(150)),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("updated_by", sa.String(150)),
+    sa.Column("updated_at", UTCDateTime, nullable=False),
+    sqlite_autoincrement=True,
+)

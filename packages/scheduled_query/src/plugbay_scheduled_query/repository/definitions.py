@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -127,6 +127,12 @@ class Definitions:
         with self._store.connect() as connection:
             total = connection.scalar(select.with_only_columns(sa.func.count(), maintain_column_froms=True))
             return [query_of(row) for row in connection.execute(paged)], total or 0
+
+    def some(self, query_ids: Collection[int]) -> dict[int, Query]:
+        """Those of these definitions that there are, without their results, by id."""
+        with self._store.connect() as connection:
+            rows = connection.execute(_LIVE.where(queries.c.id.in_(query_ids))) if query_ids else ()
+            return {row.id: query_of(row) for row in rows}
 
     def all(self) -> Iterator[Query]:
         """Every definition, by id, read in steps."""

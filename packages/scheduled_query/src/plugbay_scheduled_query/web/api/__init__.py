@@ -1,6 +1,6 @@
 """The JSON API: the three specified endpoints, and beside them all that the pages can do."""
 
-from plugbay_scheduled_query.web.api import alerts, history, queries, results, runs, sources, versions
+from plugbay_scheduled_query.web.api import alerts, boards, history, queries, results, runs, sources, versions
 from plugbay_scheduled_query.web.api.requests import PREFIX
 
 __all__ = ["PREFIX", "ROUTERS"]
@@ -15,4 +15,5 @@ ROUTERS = (
     queries.tools,
     alerts.router,
     alerts.channel_router,
+    boards.router,
 )
