@@ -5,6 +5,8 @@ from fastapi.responses import Response
 
 from plugbay_scheduled_query.web.pages import (
     alerts,
+    board_form,
+    boards,
     channels,
     dashboard,
     editor,
@@ -30,6 +32,8 @@ ROUTERS = (
     sources.router,
     alerts.router,
     channels.router,
+    board_form.router,
+    boards.router,
     router,
 )
 
