@@ -109,18 +109,18 @@ def delete(site: CurrentSite, board_id: str, user: CurrentUser) -> Response:
     return site.to(BOARDS, FlashMessage(f"The board “{board.draft.name}” is deleted. Its queries stay."))
 
 
-def rearranged(site: Site, typed: Mapping[str, str], board: Board | None = None) -> Response:
+def rearranged(site: Site, typed: dict[str, str], board: Board | None = None) -> Response:
     """The form again, after what one of its buttons did."""
     act, _, which = typed["act"].partition(" ")
-    cards = cards_in(typed)
-    number = _number(which)
+    cards, number, focused = cards_in(typed), _number(which), typed["act"]
     if act in ("earlier", "later"):
         cards = moved(cards, number, -1 if act == "earlier" else 1)
     elif act == "remove":
+        focused = f"remove {_neighbour(cards, number)}"
         cards = [card for card in cards if card.key != number]
     elif act in ("add", "text") and len(cards) < MOST_FORM_CARDS:
         cards = [*cards, _new_card(cards, number if act == "add" else None)]
-    return form_page(site, typed, cards, board, did=(act, number))
+    return form_page(site, typed | {"focused": focused}, cards, board, did=(act, number))
 
 
 def moved(cards: list[FormCard], key: int | None, step: int) -> list[FormCard]:
@@ -132,6 +132,15 @@ def moved(cards: list[FormCard], key: int | None, step: int) -> list[FormCard]:
     rest = [card for card in cards if card.key != key]
     rest.insert(max(0, place + step), cards[place])
     return rest
+
+
+def _neighbour(cards: list[FormCard], key: int | None) -> int | None:
+    """The card that is next to the eye once another is gone."""
+    keys = [card.key for card in cards]
+    if key not in keys:
+        return None
+    place = keys.index(key)
+    return next(iter(keys[place + 1 :] + keys[:place][::-1]), None)
 
 
 def cards_in(typed: Mapping[str, str]) -> list[FormCard]:
@@ -156,7 +165,7 @@ def form_page(
     offered, total = site.parts.definitions.page(Listing(search=search), 0, FOUND)
     context = {
         "board": board,
-        "typed": {"name": "", "version": "", **typed, "search": search},
+        "typed": {"name": "", "version": "", "focused": "", **typed, "search": search},
         "cards": cards,
         "queries": names,
         "briefs": briefs(site, list(names.values())),
@@ -167,7 +176,6 @@ def form_page(
         "sides": range(1, MAX_SIDE + 1),
         "errors": errors or {},
         "did": _told(cards, names, did),
-        "focused": did[1] if did[0] != "add" else None,
         "crumbs": (*CRUMBS, (board.draft.name, f"{BOARDS}/{board.id}")) if board else CRUMBS,
     }
     return site.page("board_form", context | TOPIC, status_code)
