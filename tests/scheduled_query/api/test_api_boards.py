@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from plugbay_scheduled_query.web.api.boards import BoardAnswer, BoardPage
+from scheduled_query.api.test_api_hostile import VALUES
 
 
 def post(service, **given: Any) -> Any:
@@ -130,3 +131,22 @@ def test_boards_come_in_pages(service):
     assert not {one["id"] for one in first["data"]} & {one["id"] for one in second["data"]}
     far = service.viewer.get("/api/boards", params={"limit": 200, "page": 2**63 - 1})
     assert (far.status_code, far.json()["data"]) == (200, [])
+
+
+@pytest.mark.parametrize("field", ["name", "span", "cards", "version"])
+@pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
+def test_nothing_that_is_sent_for_a_field_is_too_much(service, hostile, field, value):
+    assert post(service, **{field: value}).status_code in (201, 409, 422)
+    assert service.editor.patch(hostile, json={field: value}).status_code in (200, 409, 422)
+
+
+@pytest.mark.parametrize("field", ["query_id", "text", "width", "height", "show"])
+@pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
+def test_nothing_that_is_sent_for_a_card_is_too_much(service, hostile, field, value):
+    for card in ({field: value}, {"text": "x", field: value}, {"query_id": 1, field: value}):
+        assert service.editor.patch(hostile, json={"cards": [card]}).status_code in (200, 422)
+
+
+@pytest.fixture(scope="module")
+def hostile(service) -> str:
+    return f"/api/boards/{make(service)['id']}"

@@ -31,6 +31,10 @@ NO_BOARD = "There is no such board. It may have been deleted."
 NO_LINE = "In this time there are no two numbers to draw a line between."
 RENDERED_AS = {Show.VALUE: RenderType.COUNTER, Show.TABLE: RenderType.TABLE, Show.TEXT: RenderType.RAW}
 
+TOPIC = {"topic": "boards"}
+
+_Made = Mapping[tuple[int, Show], Shown | None]  # results made ready, by query and how it is shown
+
 router = APIRouter(prefix=PREFIX, include_in_schema=False)
 
 
@@ -66,9 +70,6 @@ def live(site: CurrentSite, board_id: str) -> Response:
     return site.page("board_live", context | {"tiles": tiles(site, board, context)})
 
 
-TOPIC = {"topic": "boards"}
-
-
 def found(site: Site, board_id: str) -> Board:
     """The board of that number, or 404."""
     board = site.parts.boards.get(row_id(board_id, NO_BOARD))
@@ -102,45 +103,64 @@ def tiles(site: Site, board: Board, context: Mapping[str, Any]) -> list[Tile]:
     """The cards as they are drawn: so many reads for all of them, however many there are."""
     queries: Mapping[int, Query] = context["queries"]
     latest, beginnings = results_of(site.parts.overview, list(queries.values()))
+    wanted = {(card.query_id or 0, card.show) for card in board.draft.cards if card.query_id in queries}
+    made = {(one, show): shown_as(queries[one], show, latest, beginnings) for one, show in wanted}
     now = site.parts.clock.now()
-    trends = site.parts.trends.values(list(queries), now - context["span"].length, now)
-    board_data = _BoardData(queries, latest, beginnings, trends)
-    keeps_history = site.parts.settings().enable_history
+    lines = site.parts.trends.values(_with_lines(made), now - context["span"].length, now)
+    drawn = _Drawn(queries, latest, made, lines, site.parts.settings().enable_history)
     return [
-        board_data.tile(number, card, keeps_history)
+        drawn.tile(number, card)
         for number, card in enumerate(board.draft.cards, start=1)
         if card.query_id is None or card.query_id in queries
     ]
 
 
+def shown_as(
+    query: Query, show: Show, latest: Mapping[int, Latest], beginnings: Mapping[int, str]
+) -> Shown | None:
+    """The latest result of a query as a card wants it."""
+    if show is Show.CHART and query.chart:
+        query = replace(query, render_type=RenderType.TABLE)
+    elif show in RENDERED_AS:
+        query = replace(query, render_type=RENDERED_AS[show], chart=None)
+    return shown(query, latest.get(query.id), beginnings.get(query.id))
+
+
 @dataclass(frozen=True, slots=True)
-class _BoardData:
+class _Drawn:
     """All that the cards of a board are made of, by query."""
 
     queries: Mapping[int, Query]
     latest: Mapping[int, Latest]
-    beginnings: Mapping[int, str]
-    trends: Mapping[int, Sequence[Point]]
+    made: _Made
+    lines: Mapping[int, Sequence[Point]]
+    keeps_history: bool
 
-    def tile(self, number: int, card: Card, keeps_history: bool) -> Tile:
+    def tile(self, number: int, card: Card) -> Tile:
         tile = Tile(id=f"card-{number}", size=f"sq-w-{card.width} sq-h-{card.height}", text=card.text or "")
         if card.query_id is None:
             return tile
-        query, points = self.queries[card.query_id], self.trends.get(card.query_id, ())
-        made = self._shown(query, card.show)
-        values = [point.value for point in points] if keeps_history else query.recent_values
+        query, points = self.queries[card.query_id], self.lines.get(card.query_id, ())
+        made = self.made[query.id, card.show]
+        values = [point.value for point in points] if self.keeps_history else query.recent_values
         tile = replace(tile, query=query, latest=self.latest.get(query.id), shown=made, values=values)
-        if card.show is not Show.CHART or (made and made.drawing):
+        if not _is_line(card.show, made):
             return tile
         line = value_chart(points)
         return replace(tile, over_time=line, problem="" if line or not made else NO_LINE)
 
-    def _shown(self, query: Query, show: Show) -> Shown | None:
-        if show is Show.CHART and query.chart:
-            query = replace(query, render_type=RenderType.TABLE)
-        elif show in RENDERED_AS:
-            query = replace(query, render_type=RENDERED_AS[show], chart=None)
-        return shown(query, self.latest.get(query.id), self.beginnings.get(query.id))
+
+def _with_lines(made: _Made) -> set[int]:
+    """The queries with a card that shows how their value went."""
+    return {
+        query_id
+        for (query_id, show), one in made.items()
+        if _is_line(show, one) or (one and one.rendered.kind is RenderType.COUNTER)
+    }
+
+
+def _is_line(show: Show, made: Shown | None) -> bool:
+    return show is Show.CHART and not (made and made.drawing)
 
 
 def _whole(site: Site, board_id: str) -> dict[str, Any]:
