@@ -150,7 +150,7 @@ LAYERS: dict[str, tuple[str, list[set[str]]]] = {
             {"catalogue"},
             {"settings", "messaging"},
             {"runs", "alerts"},
-            {"queries", "metrics"},
+            {"queries", "metrics", "boards"},
             {"web"},
             {"assembly", "demo"},
             {"plugin", "cli"},

@@ -15,6 +15,8 @@ SEEING = [
     ("GET", "/api/cron?expression=@daily"),
     ("GET", "/api/data-sources"),
     ("GET", "/api/data-sources/1"),
+    ("GET", "/api/scheduled-queries/{query}/versions"),
+    ("GET", "/api/boards"),
 ]
 CHANGING = [
     ("POST", "/api/scheduled-queries"),
@@ -25,6 +27,10 @@ CHANGING = [
     ("POST", "/api/cancel/{query}"),
     ("POST", "/api/try"),
     ("GET", "/api/data-sources/1/schema"),
+    ("POST", "/api/scheduled-queries/{query}/restore"),
+    ("POST", "/api/boards"),
+    ("PATCH", "/api/boards/1"),
+    ("DELETE", "/api/boards/1"),
 ]
 KEEPING = [
     ("POST", "/api/data-sources"),

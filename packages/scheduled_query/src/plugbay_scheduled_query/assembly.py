@@ -12,6 +12,7 @@ from plugbay_scheduled_query.alerts.backtest import Backtest
 from plugbay_scheduled_query.alerts.delivery import Delivery
 from plugbay_scheduled_query.alerts.editing import AlertEditing, ChannelEditing
 from plugbay_scheduled_query.alerts.telling import AlertTelling
+from plugbay_scheduled_query.boards import BoardEditing
 from plugbay_scheduled_query.catalogue import Catalogue
 from plugbay_scheduled_query.catalogue.editing import SourceEditing
 from plugbay_scheduled_query.core.model import Execution, Outcome, Run
@@ -22,10 +23,12 @@ from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
 from plugbay_scheduled_query.queries.capacity import Capacities
 from plugbay_scheduled_query.queries.editing import QueryEditing, Trying
 from plugbay_scheduled_query.queries.reasons import Reasons
+from plugbay_scheduled_query.queries.versions import QueryVersions
 from plugbay_scheduled_query.repository.alert_events import AlertEvents
 from plugbay_scheduled_query.repository.alert_judging import AlertLooks
 from plugbay_scheduled_query.repository.alert_states import AlertStates
 from plugbay_scheduled_query.repository.alerts import Alerts
+from plugbay_scheduled_query.repository.boards import Boards
 from plugbay_scheduled_query.repository.channels import Channels
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.evidence import Evidence
@@ -40,6 +43,8 @@ from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository, StoredSource
 from plugbay_scheduled_query.repository.standstills import Standstills
 from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S
+from plugbay_scheduled_query.repository.trends import Trends
+from plugbay_scheduled_query.repository.versions import Versions
 from plugbay_scheduled_query.runs.disk import DiskRoom, free_bytes_at
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
@@ -207,6 +212,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         clock,
     )
     editing = QueryEditing(definitions, catalogue, settings, host.events, capacities, service.cancel)
+    boards = Boards(store, clock)
     parts = Parts(
         host=host,
         clock=clock,
@@ -228,9 +234,13 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         disk=disk,
         gauges=gauges,
         editing=editing,
+        versions=QueryVersions(Versions(store), editing),
         trying=Trying(editing, executing),
         doors=Doors(overview.under_way),
         alerts=alert_parts,
+        boards=boards,
+        board_editing=BoardEditing(boards),
+        trends=Trends(store),
     )
 
     def slots() -> Slots:

@@ -46,6 +46,7 @@ class ScheduledQueryPlugin(BaseModule):
         menu.add(
             OWNER, "Results Widgets", "/scheduled_query/results-widgets", icon="fas fa-table-cells-large"
         )
+        menu.add(OWNER, "Boards", "/scheduled_query/boards", icon="fas fa-layer-group")
         menu.add(OWNER, "Alerts", "/scheduled_query/alerts", icon="fas fa-bell")
         menu.add(
             OWNER,

@@ -103,6 +103,18 @@ queries = sa.Table(
     sqlite_autoincrement=True,  # the id of a deleted query never comes back
 )
 
+# what definitions were: a save keeps what it writes over, and the newest version is the definition itself
+versions = sa.Table(
+    "scheduled_query_versions",
+    metadata,
+    sa.Column("query_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+    sa.Column("by", sa.String(150)),
+    sa.Column("source_id", sa.Integer, nullable=False),  # its name may be another by now
+    sa.Column("definition", sa.Text, nullable=False),  # JSON: the fields as the API takes them
+)
+
 states = sa.Table(
     "scheduled_query_states",
     metadata,
@@ -324,5 +336,21 @@ alert_deliveries = sa.Table(
     sa.Column("next_at", UTCDateTime),  # null: it is over
     sa.Index("ix_scheduled_query_alert_deliveries_due", "next_at"),
     sa.Index("ix_scheduled_query_alert_deliveries_of_channel", "channel_id", "next_at"),
+    sqlite_autoincrement=True,
+)
+
+boards = sa.Table(
+    "scheduled_query_boards",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String(200), nullable=False, unique=True),
+    sa.Column("span", sa.String(3), nullable=False),
+    # JSON, in their order; those of deleted queries are left out when it is read, and go with the next edit
+    sa.Column("cards", sa.Text, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("created_by", sa.String(150)),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("updated_by", sa.String(150)),
+    sa.Column("updated_at", UTCDateTime, nullable=False),
     sqlite_autoincrement=True,
 )

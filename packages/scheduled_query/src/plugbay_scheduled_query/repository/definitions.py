@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,6 +24,7 @@ from plugbay_scheduled_query.repository.alerts import end_alerts, wake_alerts
 from plugbay_scheduled_query.repository.metric_names import SeriesTaken, clash_with, take_names
 from plugbay_scheduled_query.repository.rows import chart_text, metrics_text, query_of, touch
 from plugbay_scheduled_query.repository.series import keep_series
+from plugbay_scheduled_query.repository.versions import keep_version
 from plugbay_scheduled_query.tables import data_sources, queries, results, runs, states, switches
 
 Sort = Literal["name", "last_executed", "next_run_at", "last_duration_ms", "last_status", "data_source", "id"]
@@ -128,6 +129,12 @@ class Definitions:
             total = connection.scalar(select.with_only_columns(sa.func.count(), maintain_column_froms=True))
             return [query_of(row) for row in connection.execute(paged)], total or 0
 
+    def some(self, query_ids: Collection[int]) -> dict[int, Query]:
+        """Those of these definitions that there are, without their results, by id."""
+        with self._store.connect() as connection:
+            rows = connection.execute(_LIVE.where(queries.c.id.in_(query_ids))) if query_ids else ()
+            return {row.id: query_of(row) for row in rows}
+
     def all(self) -> Iterator[Query]:
         """Every definition, by id, read in steps."""
         last = 0
@@ -179,6 +186,7 @@ class Definitions:
             current = query_of(row)
             if version is not None and version != current.version:
                 raise VersionConflict(current)
+            keep_version(connection, current, row.source_id)
             self._store_edit(connection, current, draft, source_id, by, timezone)
             return query_of(connection.execute(_ONE, {"id": query_id}).one())
 

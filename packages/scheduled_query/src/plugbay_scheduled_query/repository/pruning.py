@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from plugbay import Clock, Store, get_logger
 
+from plugbay_scheduled_query.repository.versions import forget_versions
 from plugbay_scheduled_query.tables import history, queries, results, runs, states, switches
 
 PRUNE_STEP = 200  # history rows of one query that go at a time
@@ -84,6 +85,7 @@ class Housekeeping:
             connection.execute(sa.delete(results).where(results.c.query_id == query_id))
             connection.execute(sa.delete(states).where(states.c.query_id == query_id))
             connection.execute(sa.delete(switches).where(switches.c.query_id == query_id))
+            forget_versions(connection, query_id)
             connection.execute(sa.delete(queries).where(queries.c.id == query_id))
         return True
 

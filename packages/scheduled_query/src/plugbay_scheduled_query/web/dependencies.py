@@ -11,6 +11,7 @@ from plugbay.web import host_of
 from plugbay_scheduled_query.alerts.backtest import Backtest
 from plugbay_scheduled_query.alerts.delivery import Delivery
 from plugbay_scheduled_query.alerts.editing import AlertEditing, ChannelEditing
+from plugbay_scheduled_query.boards import BoardEditing
 from plugbay_scheduled_query.catalogue import Catalogue
 from plugbay_scheduled_query.catalogue.editing import SourceEditing
 from plugbay_scheduled_query.executor import Executor
@@ -18,15 +19,18 @@ from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.queries.capacity import Capacities
 from plugbay_scheduled_query.queries.editing import QueryEditing, Trying
 from plugbay_scheduled_query.queries.reasons import Reasons
+from plugbay_scheduled_query.queries.versions import QueryVersions
 from plugbay_scheduled_query.repository.alert_events import AlertEvents
 from plugbay_scheduled_query.repository.alert_states import AlertStates
 from plugbay_scheduled_query.repository.alerts import Alerts
+from plugbay_scheduled_query.repository.boards import Boards
 from plugbay_scheduled_query.repository.channels import Channels
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.repository.standstills import Standstills
+from plugbay_scheduled_query.repository.trends import Trends
 from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.runs.disk import DiskRoom
 from plugbay_scheduled_query.runs.service import Ran, Service
@@ -73,9 +77,13 @@ class Parts:
     disk: DiskRoom
     gauges: GaugeKeeper
     editing: QueryEditing
+    versions: QueryVersions
     trying: Trying
     doors: Doors
     alerts: AlertParts
+    boards: Boards
+    board_editing: BoardEditing
+    trends: Trends
 
     def pause_all(self, by: str) -> bool:
         """From now on the schedule starts nothing; False when that is so already."""

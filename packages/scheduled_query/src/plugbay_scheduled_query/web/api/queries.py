@@ -101,7 +101,7 @@ def list_queries(
 def create_query(parts: ServiceParts, body: NewQueryBody, user: CurrentUser) -> Response:
     """Checks the whole definition, its SQL included; a bad field is 422 with a sentence."""
     _refuse_text_of_forms(body)
-    return _saved(parts, parts.editing.create(body, user.name), body, 201)
+    return saved_query(parts, parts.editing.create(body, user.name), body, 201)
 
 
 @router.get(
@@ -136,7 +136,7 @@ def edit_query(parts: ServiceParts, query_id: QueryId, body: QueryEditBody, user
         raise HTTPException(404, NO_QUERY) from None
     except VersionConflict as error:
         raise conflict(f"{error}: read it again and edit that") from None
-    return _saved(parts, saved, body, 200)
+    return saved_query(parts, saved, body, 200)
 
 
 @router.delete(
@@ -211,7 +211,8 @@ def _refuse_text_of_forms(body: Mapping[str, Any]) -> None:
             raise HTTPException(422, [problem(["body", name], f"must be {words}", body[name])])
 
 
-def _saved(parts: Parts, saved: Saved | Refused, body: Mapping[str, Any], status_code: int) -> Response:
+def saved_query(parts: Parts, saved: Saved | Refused, body: Mapping[str, Any], status_code: int) -> Response:
+    """The query after an edit, or 422 with what was refused."""
     if isinstance(saved, Refused):
         raise refused_body(saved, body)
     warnings = parts.editing.warnings(saved)

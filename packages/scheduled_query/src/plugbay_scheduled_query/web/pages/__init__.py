@@ -5,12 +5,15 @@ from fastapi.responses import Response
 
 from plugbay_scheduled_query.web.pages import (
     alerts,
+    board_form,
+    boards,
     channels,
     dashboard,
     editor,
     listing,
     query_page,
     sources,
+    versions,
     widgets,
 )
 from plugbay_scheduled_query.web.pages.site import PREFIX, CurrentSite
@@ -23,11 +26,14 @@ ROUTERS = (
     listing.router,
     editor.router,
     query_page.router,
+    versions.router,
     dashboard.router,
     widgets.router,
     sources.router,
     alerts.router,
     channels.router,
+    board_form.router,
+    boards.router,
     router,
 )
 

@@ -110,7 +110,7 @@ def duplicate(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
     query = site.query(query_id)
     saved = site.parts.editing.duplicate(query.id, user.name)
     if isinstance(saved, Refused):
-        return site.back(_refusal(f"“{query.name}” was not copied", saved))
+        return site.back(refusal(f"“{query.name}” was not copied", saved))
     text = f"This is a copy of “{query.name}”. It is switched off until you enable it."
     return site.to(f"{PREFIX}/edit/{saved.query.id}", FlashMessage(text))
 
@@ -277,13 +277,13 @@ def _run_message(name: str, execution: Execution | None) -> FlashMessage:
 
 def _toggle_messages(site: Site, name: str, saved: Saved | Refused) -> list[FlashMessage]:
     if isinstance(saved, Refused):
-        return [_refusal(f"“{name}” was not switched", saved)]
+        return [refusal(f"“{name}” was not switched", saved)]
     what = "runs on schedule again" if saved.query.enabled else "no longer runs on schedule"
     warnings = site.parts.editing.warnings(saved)
     return [FlashMessage(f"“{name}” {what}."), *(FlashMessage(text, "warning") for text in warnings)]
 
 
-def _refusal(what: str, refused: Refused) -> FlashMessage:
+def refusal(what: str, refused: Refused) -> FlashMessage:
     """What the checks said, where there is no form to say it at."""
     reasons = "; ".join(f"{field}: {reason}" for field, reason in refused.errors.items())
     return FlashMessage(f"{what}: {reasons}", "error")
