@@ -23,6 +23,7 @@ CHANGING = [
     ("GET", "/api/run-now/{query}"),
     ("POST", "/api/run-now/{query}"),
     ("POST", "/api/cancel/{query}"),
+    ("POST", "/api/scheduled-queries/bulk"),
     ("POST", "/api/try"),
     ("GET", "/api/data-sources/1/schema"),
 ]

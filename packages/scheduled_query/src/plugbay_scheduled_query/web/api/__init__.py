@@ -1,11 +1,12 @@
 """The JSON API: the three specified endpoints, and beside them all that the pages can do."""
 
-from plugbay_scheduled_query.web.api import alerts, history, queries, results, runs, sources
+from plugbay_scheduled_query.web.api import alerts, bulk, history, queries, results, runs, sources
 from plugbay_scheduled_query.web.api.requests import PREFIX
 
 __all__ = ["PREFIX", "ROUTERS"]
 
 ROUTERS = (
+    bulk.router,  # before the queries: its path looks like one of theirs
     queries.router,
     history.router,
     results.router,

@@ -5,6 +5,7 @@ from fastapi.responses import Response
 
 from plugbay_scheduled_query.web.pages import (
     alerts,
+    bulk,
     channels,
     dashboard,
     editor,
@@ -21,6 +22,7 @@ router = APIRouter(prefix=PREFIX, include_in_schema=False)
 
 ROUTERS = (
     listing.router,
+    bulk.router,
     editor.router,
     query_page.router,
     dashboard.router,
