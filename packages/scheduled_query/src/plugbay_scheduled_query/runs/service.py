@@ -111,6 +111,10 @@ class Service:
         """From now on this node looks for what is due, also when another one ticks."""
         self._claiming.start()
 
+    def run_by_hand_only(self) -> None:
+        """Takes nothing of what is due: a process that lives for one run leaves that to the others."""
+        self._claiming.admission.shut()
+
     def tick(self, job: object = None) -> None:
         """Each minute: takes over what dead nodes left behind, and starts what is due."""
         try:
