@@ -1,6 +1,6 @@
 """Puts the service together when the server starts, and takes it apart when it stops."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,7 @@ from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.web.dependencies import AlertParts, Parts
 from plugbay_scheduled_query.web.doors import LOOKS, TRIES, Doors
 
+QUERY_PAGE = "/scheduled_query/query"
 NOTIFY = "notify"
 DELIVER = "deliver_alerts"
 WATCH = "watch_alerts"
@@ -85,6 +86,12 @@ class Assembly:
         self.engine.every(owner=OWNER, name=WATCH, seconds=PERIOD_S, call=self.watch_alerts, at_start=True)
         self.engine.at(owner=OWNER, name="warm_gauges", when=self.parts.clock.now(), call=self._warm_gauges)
         service.start()
+
+    def subjects_of(self, payloads: Sequence[Mapping[str, Any]]) -> list[list[tuple[str, str]]]:
+        """Which queries each job runs, with the paths of their pages; those that are gone are left out."""
+        ids = [payload.get("queries", []) for payload in payloads]
+        names = self.parts.definitions.names_of({one for found in ids for one in found})
+        return [[(names[one], f"{QUERY_PAGE}/{one}") for one in found if one in names] for found in ids]
 
     def follow(self, settings: Settings) -> None:
         """Puts into effect what is not looked up each time it is needed."""

@@ -121,6 +121,13 @@ class Definitions:
         with self._store.connect() as connection:
             return connection.scalar(_NAME, {"id": query_id})
 
+    def names_of(self, query_ids: Collection[int]) -> dict[int, str]:
+        """The names of those of these that there are."""
+        live = queries.c.id.in_(query_ids) & queries.c.deleted_at.is_(None)
+        with self._store.connect() as connection:
+            found = connection.execute(sa.select(queries.c.id, queries.c.name).where(live))
+            return {row.id: row.name for row in found}
+
     def page(self, listing: Listing, offset: int, limit: int) -> tuple[list[Query], int]:
         """A page of definitions without their results, and how many there are in all."""
         select = _filtered(_LIVE, listing)

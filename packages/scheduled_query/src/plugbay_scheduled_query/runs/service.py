@@ -242,7 +242,9 @@ class Service:
         return self._claiming.admission, self._by_hand
 
     def _submit(self, slices: list[list[Run]], priority: int = 0) -> None:
-        payloads = [{"runs": [run.id for run in runs]} for runs in slices]
+        payloads = [
+            {"runs": [run.id for run in runs], "queries": [run.query_id for run in runs]} for runs in slices
+        ]
         self._engine.submit_many(OWNER, JOB, payloads, priority=priority)
         self._heartbeat.wake()
 
