@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+from receivers import Receiver, running
 from scheduled_query.api.conftest import Service
 
 PAGE = "/admin/base_module/scheduled_query/settings"
@@ -28,11 +30,9 @@ def test_no_limit_is_a_box_and_a_number_counts_without_it(service: Service):
         service.host.modules.save_settings("scheduled_query", {}, ["limit_history", "history_bytes"])
 
 
+@pytest.mark.filterwarnings("ignore:'imghdr' is deprecated")  # by Apprise, while it is imported
 def test_a_test_message_goes_to_the_saved_addresses(service: Service):
-    with (
-        receivers.running(receivers.Receiver()) as receiver,
-        service.settings(notification_urls=receiver.url),
-    ):
+    with running(Receiver()) as receiver, service.settings(notification_urls=receiver.url):
         answer = service.admin.post(TEST, headers={"Referer": f"http://testserver{PAGE}"})
         assert (answer.status_code, answer.headers["location"]) == (303, PAGE)
         assert receiver.titles == ["Test message"]

@@ -74,6 +74,7 @@ class HostConfig(BaseModel):
     public_url: str | None = Field(
         None, description="The address under which people reach Plugbay, for links in messages."
     )
+    debug: bool | None = Field(False, description="Whether the menu shows what is for developers.")
     samples: bool | None = Field(
         None,
         description="Whether plugins make samples at the first start; unset, `plugbay serve` has them made.",
@@ -91,6 +92,7 @@ class HostConfig(BaseModel):
         "include_in_schema",
         "show_empty_menu_entries",
         "install_module_requirement_at_start",
+        "debug",
         mode="before",
     )
     @classmethod
