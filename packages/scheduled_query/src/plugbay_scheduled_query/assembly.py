@@ -35,6 +35,7 @@ from plugbay_scheduled_query.repository.pauses import Pauses
 from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository
+from plugbay_scheduled_query.repository.standouts import Standouts
 from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once, most_by_hand
 from plugbay_scheduled_query.runs.disk import DiskRoom, free_bytes_at
 from plugbay_scheduled_query.runs.executing import Executing
@@ -204,6 +205,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         histories=Histories(store),
         overview=overview,
         activity=Activity(store, clock),
+        standouts=Standouts(store, clock),
         capacities=capacities,
         sources=sources,
         catalogue=catalogue,

@@ -26,6 +26,7 @@ from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.sources import SourceRepository
+from plugbay_scheduled_query.repository.standouts import Standouts
 from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.runs.disk import DiskRoom
 from plugbay_scheduled_query.runs.service import Ran, Service
@@ -60,6 +61,7 @@ class Parts:
     histories: Histories
     overview: Overview
     activity: Activity
+    standouts: Standouts
     capacities: Capacities
     sources: SourceRepository
     catalogue: Catalogue
