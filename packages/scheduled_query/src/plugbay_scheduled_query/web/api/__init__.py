@@ -1,4 +1,4 @@
-"""The JSON API: the three specified endpoints, and beside them all that the pages can do."""
+"""The JSON API: the three specified endpoints, and beside them what pages do with queries."""
 
 from plugbay_scheduled_query.web.api import alerts, bulk, history, queries, results, runs, sources
 from plugbay_scheduled_query.web.api.requests import PREFIX
