@@ -7,6 +7,8 @@ SEEING = [
     ("GET", "/api/scheduled-queries"),
     ("GET", "/api/scheduled-queries/{query}"),
     ("GET", "/api/execution-history/{query}"),
+    ("GET", "/api/executions"),
+    ("GET", "/api/executions/diff?before={execution}&after={execution}"),
     ("GET", "/api/executions/{execution}"),
     ("GET", "/api/executions/{execution}/result.csv"),
     ("GET", "/api/executions/{execution}/result.json"),

@@ -1,6 +1,6 @@
 """The JSON API: the three specified endpoints, and beside them what pages do with queries."""
 
-from plugbay_scheduled_query.web.api import alerts, bulk, history, queries, results, runs, sources
+from plugbay_scheduled_query.web.api import alerts, bulk, history, overall, queries, results, runs, sources
 from plugbay_scheduled_query.web.api.requests import PREFIX
 
 __all__ = ["PREFIX", "ROUTERS"]
@@ -8,6 +8,7 @@ __all__ = ["PREFIX", "ROUTERS"]
 ROUTERS = (
     bulk.router,  # before the queries: its path looks like one of theirs
     queries.router,
+    overall.router,  # before the history: its paths look like some of theirs
     history.router,
     results.router,
     runs.router,
