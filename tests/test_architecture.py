@@ -153,6 +153,7 @@ LAYERS: dict[str, tuple[str, list[set[str]]]] = {
             {"queries", "metrics", "boards"},
             {"web"},
             {"assembly", "demo"},
+            {"one_run"},
             {"plugin", "cli"},
         ],
     ),

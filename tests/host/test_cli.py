@@ -19,6 +19,24 @@ def test_help_names_every_command_and_those_of_plugins(tmp_path: Path):
         assert command in said
 
 
+def test_help_tells_what_the_commands_of_plugins_do(tmp_path: Path):
+    said = " ".join(plugbay(tmp_path, "--help").stdout.split())
+    assert "cron Prints the next times of a cron expression" in said
+    assert "worker Run periodic tasks" in said
+
+
+def test_a_command_that_cannot_be_imported_does_not_spoil_help(tmp_path: Path):
+    code = (
+        "import plugbay.cli as c; from importlib.metadata import EntryPoint as E\n"
+        "c.entry_points = lambda **k: [E('broken', 'no_such_module:x', 'plugbay.commands')]; c.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--help"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0
+    assert "cannot be loaded: ModuleNotFoundError" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("command", "brought_by"), [("worker", "plugbay-task-worker"), ("queries", "plugbay-scheduled-query")]
 )
@@ -68,6 +86,10 @@ def test_a_user_and_a_token_made_beside_a_running_server_work_at_once(tmp_path: 
         (["user", "add", "x", "--role", "king"], "pw\n"),
         (["user", "add", ""], "a long password\n"),
         (["token", "create", "--user", "nobody", "--name", "x"], ""),
+        (["token", "list", "--user", "nobody"], ""),
+        (["token", "revoke", "7"], ""),
+        (["user", "remove", "nobody"], ""),
+        (["user", "password", "nobody"], "a long password\n"),
         (["backup", "/nonexistent/x.db"], ""),
         (["plugin", "new", "../evil"], ""),
     ],

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from plugbay.metrics import metric_header, metric_sample
     from plugbay.plugins.service import PluginService
     from plugbay.secrets import Secrets
-    from plugbay.settings import HostConfig
+    from plugbay.settings import FormHint, HostConfig
     from plugbay.store import Store, UTCDateTime, new_metadata
     from plugbay.web import FlashMessage, flash
 
@@ -36,6 +36,7 @@ __all__ = [
     "Event",
     "EventBus",
     "FlashMessage",
+    "FormHint",
     "Host",
     "HostConfig",
     "InvalidConfig",
@@ -86,7 +87,7 @@ _ROOMS = {
     "metrics": ["metric_header", "metric_sample"],
     "plugins.service": ["PluginService"],
     "secrets": ["Secrets"],
-    "settings": ["HostConfig"],
+    "settings": ["FormHint", "HostConfig"],
     "store": ["Store", "UTCDateTime", "UntilChanged", "new_metadata"],
     "web": ["FlashMessage", "flash"],
 }

@@ -1,7 +1,7 @@
 """Puts the service together when the server starts, and takes it apart when it stops."""
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +21,9 @@ from plugbay_scheduled_query.metrics.alerting import AlertMetrics
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
 from plugbay_scheduled_query.queries.capacity import Capacities
-from plugbay_scheduled_query.queries.editing import QueryEditing, Trying
+from plugbay_scheduled_query.queries.editing import QueryEditing
 from plugbay_scheduled_query.queries.reasons import Reasons
+from plugbay_scheduled_query.queries.trying import Trying
 from plugbay_scheduled_query.queries.versions import QueryVersions
 from plugbay_scheduled_query.repository.alert_events import AlertEvents
 from plugbay_scheduled_query.repository.alert_judging import AlertLooks
@@ -41,10 +42,11 @@ from plugbay_scheduled_query.repository.pauses import Pauses
 from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
 from plugbay_scheduled_query.repository.sources import SourceRepository, StoredSource
+from plugbay_scheduled_query.repository.standouts import Standouts
 from plugbay_scheduled_query.repository.standstills import Standstills
-from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S
 from plugbay_scheduled_query.repository.trends import Trends
 from plugbay_scheduled_query.repository.versions import Versions
+from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S
 from plugbay_scheduled_query.runs.disk import DiskRoom, free_bytes_at
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
@@ -56,6 +58,7 @@ from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.web.dependencies import AlertParts, Parts
 from plugbay_scheduled_query.web.doors import LOOKS, TRIES, Doors
 
+QUERY_PAGE = "/scheduled_query/query"
 NOTIFY = "notify"
 DELIVER = "deliver_alerts"
 WATCH = "watch_alerts"
@@ -95,6 +98,12 @@ class Assembly:
         self.engine.every(owner=OWNER, name=WATCH, seconds=PERIOD_S, call=self.watch_alerts, at_start=True)
         self.engine.at(owner=OWNER, name="warm_gauges", when=self.parts.clock.now(), call=self._warm_gauges)
         service.start()
+
+    def subjects_of(self, payloads: Sequence[Mapping[str, Any]]) -> list[list[tuple[str, str]]]:
+        """Which queries each job runs, with the paths of their pages; those that are gone are left out."""
+        ids = [payload.get("queries", []) for payload in payloads]
+        names = self.parts.definitions.names_of({one for found in ids for one in found})
+        return [[(names[one], f"{QUERY_PAGE}/{one}") for one in found if one in names] for found in ids]
 
     def follow(self, settings: Settings) -> None:
         """Puts into effect what is not looked up each time it is needed."""
@@ -222,6 +231,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         histories=Histories(store),
         overview=overview,
         activity=Activity(store, clock),
+        standouts=Standouts(store, clock),
         capacities=capacities,
         reasons=reasons,
         standstills=standstills,

@@ -104,6 +104,10 @@ class Service:
         """From now on this node looks for what is due, also when another one ticks."""
         self._claiming.start()
 
+    def run_by_hand_only(self) -> None:
+        """Takes nothing of what is due: a process that lives for one run leaves that to the others."""
+        self._claiming.admission.shut()
+
     def tick(self, job: object = None) -> None:
         """Each minute: takes over what dead nodes left behind, and starts what is due."""
         try:
@@ -235,7 +239,9 @@ class Service:
         return self._claiming.admission, self._by_hand
 
     def _submit(self, slices: list[list[Run]], priority: int = 0) -> None:
-        payloads = [{"runs": [run.id for run in runs]} for runs in slices]
+        payloads = [
+            {"runs": [run.id for run in runs], "queries": [run.query_id for run in runs]} for runs in slices
+        ]
         self._engine.submit_many(OWNER, JOB, payloads, priority=priority)
         self._heartbeat.wake()
 

@@ -17,8 +17,9 @@ from plugbay_scheduled_query.catalogue.editing import SourceEditing
 from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.queries.capacity import Capacities
-from plugbay_scheduled_query.queries.editing import QueryEditing, Trying
+from plugbay_scheduled_query.queries.editing import QueryEditing
 from plugbay_scheduled_query.queries.reasons import Reasons
+from plugbay_scheduled_query.queries.trying import Trying
 from plugbay_scheduled_query.queries.versions import QueryVersions
 from plugbay_scheduled_query.repository.alert_events import AlertEvents
 from plugbay_scheduled_query.repository.alert_states import AlertStates
@@ -29,6 +30,7 @@ from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.sources import SourceRepository
+from plugbay_scheduled_query.repository.standouts import Standouts
 from plugbay_scheduled_query.repository.standstills import Standstills
 from plugbay_scheduled_query.repository.trends import Trends
 from plugbay_scheduled_query.runs.claiming import OWNER
@@ -65,6 +67,7 @@ class Parts:
     histories: Histories
     overview: Overview
     activity: Activity
+    standouts: Standouts
     capacities: Capacities
     reasons: Reasons
     standstills: Standstills

@@ -5,7 +5,7 @@ from alembic import op
 from plugbay import UTCDateTime
 
 revision = "0007"
-down_revision = "0005"
+down_revision = "0006"
 
 
 def upgrade() -> None:

@@ -15,7 +15,8 @@ from plugbay_scheduled_query.core.model import Outcome, Query
 from plugbay_scheduled_query.core.paging import MAX_ID, paginate
 from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone, parse, zone
 from plugbay_scheduled_query.core.text import format_utc
-from plugbay_scheduled_query.queries.editing import Saved, Trial, UnknownQuery
+from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
+from plugbay_scheduled_query.queries.trying import Trial
 from plugbay_scheduled_query.repository.definitions import Listing, VersionConflict
 from plugbay_scheduled_query.web.api.json_text import (
     NO_ROWS,

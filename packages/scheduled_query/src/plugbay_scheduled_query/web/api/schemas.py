@@ -210,13 +210,12 @@ class Snapshot(SnapshotPart):
     more: list[SnapshotPart] = Field([], description="The further metrics.")
 
 
-class HistoryItem(BaseModel):
-    """One execution."""
+class HistoryFacts(BaseModel):
+    """One execution without its result."""
 
     id: int | None = Field(description="Null only where history is off.", examples=[17])
     executed_at: str = Field(examples=[TIME])
     duration_ms: int = Field(examples=[12])
-    result: str = Field(description="JSON text: an array of rows.", examples=[RESULT])
     result_key: list[str] = Field(examples=[["region", "n"]])
     status: Status
     error_message: str | None
@@ -229,6 +228,12 @@ class HistoryItem(BaseModel):
     trigger: Literal["schedule", "manual"]
     triggered_by: str | None
     truncated: bool
+
+
+class HistoryItem(HistoryFacts):
+    """One execution."""
+
+    result: str = Field(description="JSON text: an array of rows.", examples=[RESULT])
 
 
 class QueryInfo(BaseModel):

@@ -7,6 +7,7 @@ from plugbay_scheduled_query.web.pages import (
     alerts,
     board_form,
     boards,
+    bulk,
     channels,
     dashboard,
     editor,
@@ -24,6 +25,7 @@ router = APIRouter(prefix=PREFIX, include_in_schema=False)
 
 ROUTERS = (
     listing.router,
+    bulk.router,
     editor.router,
     query_page.router,
     versions.router,

@@ -9,13 +9,14 @@ from typing import Any
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response
 from plugbay import CurrentUser
-from plugbay.web import row_id
+from plugbay.web import plain_integer, row_id
 
 from plugbay_scheduled_query.core.diff import compare
 from plugbay_scheduled_query.core.model import Execution, Query, Status
 from plugbay_scheduled_query.core.paging import BadParameter, Period, period
 from plugbay_scheduled_query.core.results import iter_rows
 from plugbay_scheduled_query.core.schedule import UnknownTimezone, zone
+from plugbay_scheduled_query.core.sorting import sorted_places
 from plugbay_scheduled_query.repository.history import ALL, HistoryFilter
 from plugbay_scheduled_query.web.pages.alert_form import alerts_of
 from plugbay_scheduled_query.web.pages.charts import WEEKS, calendar, duration_chart, ready, value_chart
@@ -63,14 +64,18 @@ def live(site: CurrentSite, query_id: str) -> Response:
 
 
 @router.get("/query/{query_id}/result")
-def result(site: CurrentSite, query_id: str) -> Response:
+async def result(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
     """The latest result, a page of its rows at a time."""
+    return await site.parts.doors.downloads.run(user.name, _result_page, site, query_id)
+
+
+def _result_page(site: Site, query_id: str) -> Response:
     query = site.query(query_id)
     whole = site.parts.definitions.get(query.id, with_result=True)
     latest = site.parts.overview.latest([query.id]).get(query.id)
     if whole is None or whole.last_result is None or latest is None:
         raise HTTPException(404, NO_RESULT)
-    context = _rows(whole.last_result, page_number(site.asked))
+    context = _rows(whole.last_result, site.asked, len(latest.columns))
     context |= {"query": whole, "latest": latest, "crumbs": crumbs(query), "topic": "query"}
     return site.page("result", context)
 
@@ -83,7 +88,7 @@ async def show_execution(site: CurrentSite, execution_id: str, user: CurrentUser
 
 def _execution_page(site: Site, execution_id: str) -> Response:
     execution, query = _found(site, execution_id)
-    context = _rows(execution.result, page_number(site.asked))
+    context = _rows(execution.result, site.asked, len(execution.result_key))
     context |= {"execution": execution, "query": query, "crumbs": crumbs(query), "topic": "history"}
     return site.page("execution", context)
 
@@ -268,14 +273,36 @@ def _found(site: Site, execution_id: str) -> tuple[Execution, Query]:
     return execution, site.query(str(execution.scheduled_query_id))
 
 
-def _rows(text: str | None, page: int) -> dict[str, Any]:
+def _rows(text: str | None, asked: Mapping[str, str], columns: int) -> dict[str, Any]:
+    """A page of the rows of a result, which is sorted as a whole if the address asks for it."""
     if text is None:
-        return {"rows": [], "row_count": 0, "page": 1, "pages": 0, "limit": ROWS}
-    count = sum(1 for _ in iter_rows(text))
+        return {"rows": [], "row_count": 0, "page": 1, "pages": 0, "limit": ROWS, "sorted": None}
+    column, descending = _sorting(asked, columns), asked.get("order") == "desc"
+    is_sorted = column is not None
+    places = sorted_places(iter_rows(text), column or 0, descending) if is_sorted else []
+    count = len(places) if is_sorted else sum(1 for _ in iter_rows(text))
     pages = -(-count // ROWS)
-    page = max(1, min(page, pages))
-    rows = list(islice(iter_rows(text), (page - 1) * ROWS, page * ROWS))
-    return {"rows": rows, "row_count": count, "page": page, "pages": pages, "limit": ROWS}
+    page = max(1, min(page_number(asked), pages))
+    part = slice((page - 1) * ROWS, page * ROWS)
+    rows = _at(text, places[part]) if is_sorted else list(islice(iter_rows(text), part.start, part.stop))
+    how = {"column": column, "descending": descending}
+    return {"rows": rows, "row_count": count, "page": page, "pages": pages, "limit": ROWS, "sorted": how}
+
+
+def _at(text: str, places: Sequence[int]) -> list[list[Any]]:
+    """The rows at these places, in this order."""
+    wanted = set(places)
+    found = {place: row for place, row in enumerate(iter_rows(text)) if place in wanted}
+    return [found[place] for place in places]
+
+
+def _sorting(asked: Mapping[str, str], columns: int) -> int | None:
+    """The column that an address asks to sort by, counted from 0."""
+    try:
+        column = plain_integer(asked.get("sort", ""))
+    except ValueError:
+        return None
+    return column if 0 <= column < columns else None
 
 
 def _difference(before: Execution, after: Execution) -> Any:
