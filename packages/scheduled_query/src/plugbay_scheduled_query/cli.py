@@ -199,6 +199,8 @@ def _opened_sources(data_dir: Path | None) -> "Iterator[tuple[Catalogue, SourceE
         catalogue = Catalogue(stored, executor, host)
         bring_in(stored, _settings_of(host).named_sources(), catalogue.dialect_of)
         yield catalogue, SourceEditing(stored, catalogue, executor, host.clock)
+
+
 @queries.command("run")
 @click.argument("name")
 @click.option("--json", "as_json", is_flag=True, help="Print the execution as the API tells it.")

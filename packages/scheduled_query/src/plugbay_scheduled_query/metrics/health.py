@@ -107,7 +107,11 @@ def _paused_text(store: Store) -> str:
     text = "Whether nothing starts at the source because a session there does not end (1)."
     sources = metric_header(PAUSED, text, "gauge") + "".join(lines) if lines else ""
     text = "Whether an admin paused all queries (1)."
-    return sources + metric_header(ALL_PAUSED, text) + metric_sample(ALL_PAUSED, {}, float(all_are_paused(store)))
+    return (
+        sources
+        + metric_header(ALL_PAUSED, text)
+        + metric_sample(ALL_PAUSED, {}, float(all_are_paused(store)))
+    )
 
 
 def _age(moment: datetime | None, now: datetime) -> float:
