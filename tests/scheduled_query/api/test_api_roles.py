@@ -15,6 +15,8 @@ SEEING = [
     ("GET", "/api/cron?expression=@daily"),
     ("GET", "/api/data-sources"),
     ("GET", "/api/data-sources/1"),
+    ("GET", "/api/scheduled-queries/{query}/why?at=2026-11-15 12:00:00"),
+    ("GET", "/api/schedule"),
 ]
 CHANGING = [
     ("POST", "/api/scheduled-queries"),
@@ -31,6 +33,7 @@ KEEPING = [
     ("PATCH", "/api/data-sources/1"),
     ("DELETE", "/api/data-sources/1"),
     ("POST", "/api/data-sources/1/test"),
+    ("POST", "/api/schedule"),
 ]
 UNKNOWN = "999999"
 
