@@ -207,13 +207,12 @@ def _missed(facts: Facts) -> Answer | None:
     if execution:
         text = f"It was missed: {_cause(facts, execution)}.{_stands_for_it(facts)}"
         return Answer(Reason.MISSED, text, execution.id)
-    if facts.run and facts.run.due_at and facts.run.due_at < facts.slot <= facts.run.claimed_at:
-        text = f"It was missed; the run that is under way since {_utc(facts.run.claimed_at)} stands for it."
-        return Answer(Reason.MISSED, text)
     down = [one for one in facts.standstills if one.kind is StandstillKind.DOWN and _covers(one, facts)]
-    if down and not _is_waiting(facts):
-        return Answer(Reason.MISSED, f"It was missed: {down[0].words(facts.query.data_source)}.")
-    return None
+    why = f": {down[0].words(facts.query.data_source)}" if down else ""
+    if facts.run and facts.run.due_at and facts.run.due_at < facts.slot <= facts.run.claimed_at:
+        text = f"the run that is under way since {_utc(facts.run.claimed_at)} stands for it"
+        return Answer(Reason.MISSED, f"It was missed{why}; {text}.")
+    return Answer(Reason.MISSED, f"It was missed{why}.") if down and not _is_waiting(facts) else None
 
 
 def _waiting(facts: Facts) -> Answer | None:
