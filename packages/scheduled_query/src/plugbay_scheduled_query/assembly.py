@@ -253,7 +253,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
             lambda: slots_of(engine, settings(), catalogue.all()),
             disk,
         ),
-        alert_metrics=AlertMetrics(alert_parts.states, lambda: alert_parts.delivery.counts),
+        alert_metrics=AlertMetrics(store, alert_parts.states, lambda: alert_parts.delivery.counts),
         looks=AlertLooks(store, clock),
         alert_telling=alert_telling,
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
-from plugbay import Clock, Store, get_logger
+from plugbay import Clock, Store, UntilChanged, get_logger
 
 from plugbay_scheduled_query.core.standstill import Standstill, StandstillKind
 from plugbay_scheduled_query.repository.rows import Row, store_now
@@ -40,12 +40,12 @@ class Standstills:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self._known_hold: UntilChanged[Standstill | None] = UntilChanged(store, self._read_hold)
 
     def hold(self) -> Standstill | None:
-        """The pause of all queries, while it lasts."""
-        with self._store.connect() as connection:
-            row = connection.execute(_CURRENT).first()
-        return standstill_of(row) if row else None
+        """The pause of all queries, while it lasts; each page asks."""
+        hold: Standstill | None = self._known_hold()
+        return hold
 
     def pause_all(self, by: str) -> bool:
         """From now on the schedule starts nothing, on any node; False when that is so already."""
@@ -81,6 +81,11 @@ class Standstills:
         """A server stops: if none ticks until the next one starts, none was at work in between."""
         with self._store.begin() as connection:
             self._mark(connection, STOPPED, store_now(connection, self._clock))
+
+    def _read_hold(self) -> Standstill | None:
+        with self._store.connect() as connection:
+            row = connection.execute(_CURRENT).first()
+        return standstill_of(row) if row else None
 
     def _mark(self, connection: sa.Connection, name: str, at: datetime) -> None:
         insert = self._store.insert(marks).values(name=name, at=at)
