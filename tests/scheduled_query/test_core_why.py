@@ -253,6 +253,20 @@ def test_a_time_that_is_not_on_the_schedule_is_told_with_the_next():
     )
 
 
+def test_what_happened_in_the_minute_itself_counts():
+    at_work = NINE.replace(second=45)
+    off = [Switch(NINE.replace(second=30), False, "ada")]
+    assert asked(at_work, query=query(enabled=False), switches=off).reason is Reason.DISABLED
+    assert asked(at_work, standstills=[Standstill(StandstillKind.ALL, off[0].at)]).reason is Reason.PAUSED
+    assert asked(at_work, query=query(created_at=off[0].at)).reason is Reason.NOT_THERE_YET
+    made_off = query(created_at=off[0].at, enabled=False)
+    assert asked(at_work, query=made_off).reason is Reason.DISABLED
+
+
+def test_who_is_disabled_is_told_so_at_whatever_time():
+    assert asked(at(9, 7), query=query(enabled=False)).reason is Reason.DISABLED
+
+
 def test_a_run_that_is_late_for_an_earlier_time_does_not_answer_for_this_one():
     late = ran(at(8), late_s=3605, missed=1)
     assert asked(begun_then=late, before=late).reason is Reason.MISSED

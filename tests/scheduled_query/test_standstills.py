@@ -12,7 +12,7 @@ from plugbay_scheduled_query.core.standstill import StandstillKind
 from plugbay_scheduled_query.repository.evidence import Evidence
 from plugbay_scheduled_query.repository.pauses import Pauses, StuckSession
 from plugbay_scheduled_query.repository.pruning import Housekeeping, Keeping
-from plugbay_scheduled_query.repository.standstills import ALIVE, Standstills
+from plugbay_scheduled_query.repository.standstills import ALIVE, STOPPED, Standstills
 from plugbay_scheduled_query.runs.hold import Hold
 from plugbay_scheduled_query.settings import Settings
 from service_world import FOREVER, executions, until
@@ -51,7 +51,30 @@ def test_a_time_without_a_server_is_kept(standstills, store, clock):
     assert timedelta(minutes=9) < length < timedelta(minutes=12)  # PostgreSQL's clock goes on
 
 
-@pytest.mark.parametrize("ahead", [timedelta(minutes=-2), timedelta(hours=1)])
+def test_a_stop_and_the_next_start_tell_an_outage_to_the_second(standstills, store, clock):
+    standstills.note_alive()
+    standstills.note_stop()
+    with store.begin() as connection:
+        stopped = tables.marks.c.name == STOPPED
+        at = clock.now() - timedelta(seconds=40)
+        connection.execute(sa.update(tables.marks).where(stopped).values(at=at))
+    standstills.note_alive(is_start=True)
+    [(kind, length)] = kept(store)
+    assert kind == "down"
+    assert timedelta(seconds=40) <= length < timedelta(seconds=70)  # PostgreSQL's clock goes on
+
+
+def test_a_restart_and_a_stop_beside_another_server_are_no_outage(standstills, store):
+    for _ in range(2):
+        standstills.note_stop()
+        standstills.note_alive(is_start=True)
+    standstills.note_stop()
+    standstills.note_alive()  # the tick of another
+    standstills.note_alive(is_start=True)
+    assert kept(store) == []
+
+
+@pytest.mark.parametrize("ahead", [timedelta(minutes=-1), timedelta(hours=1)])
 def test_a_tick_too_late_or_a_clock_that_was_set_back_is_no_outage(standstills, store, clock, ahead):
     standstills.note_alive()
     set_alive(store, clock.now() + ahead)

@@ -19,6 +19,8 @@ SEEING = [
     ("GET", "/api/data-sources/1"),
     ("GET", "/api/scheduled-queries/{query}/versions"),
     ("GET", "/api/boards"),
+    ("GET", "/api/scheduled-queries/{query}/why?at=2026-11-15 12:00:00"),
+    ("GET", "/api/schedule"),
 ]
 CHANGING = [
     ("POST", "/api/scheduled-queries"),
@@ -40,6 +42,7 @@ KEEPING = [
     ("PATCH", "/api/data-sources/1"),
     ("DELETE", "/api/data-sources/1"),
     ("POST", "/api/data-sources/1/test"),
+    ("POST", "/api/schedule"),
 ]
 UNKNOWN = "999999"
 

@@ -85,6 +85,8 @@ class Assembly:
     def enter_engine(self) -> None:
         """Says what the engine shall call, and when."""
         service = self.parts.service
+        with contextlib.suppress(SQLAlchemyError):  # a store that is away is found out by the first tick
+            self.parts.standstills.note_alive(is_start=True)
         self.engine.handle(owner=OWNER, name=JOB, call=service.execute, returned=service.returned)
         sender_left = self.notifications.sender_left
         self.engine.handle(
@@ -152,7 +154,7 @@ class Assembly:
         """Ends everything that was started; what is not recorded is recovered at the next start."""
         self.parts.sessions.close()
         with contextlib.suppress(SQLAlchemyError):  # the store may be away
-            self.parts.standstills.note_alive()
+            self.parts.standstills.note_stop()
         self.parts.service.retire()
         self.engine.remove_owner(OWNER, grace_s)
         self.parts.alerts.delivery.close(max(grace_s, SENDING_GRACE_S))

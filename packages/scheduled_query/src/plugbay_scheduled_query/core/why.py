@@ -92,7 +92,7 @@ def minute_of(moment: datetime) -> datetime:
 
 def explain(facts: Facts) -> Answer:
     """What came of that time, from the surest to the least sure."""
-    looks = (_not_yet, _executed, _under_way, _not_scheduled, _disabled, _paused, _missed, _waiting)
+    looks = (_not_yet, _executed, _under_way, _disabled, _not_scheduled, _paused, _missed, _waiting)
     for look in looks:
         if answer := look(facts):
             return answer
@@ -128,12 +128,14 @@ def _not_yet(facts: Facts) -> Answer | None:
     if facts.at > facts.now:
         has = "has that time" if _is_scheduled(facts) else "has no such time"
         return Answer(Reason.FUTURE, f"That is still to come. The schedule ({_plan(facts)}) {has}.")
-    if query.created_at and facts.slot < query.created_at and not (facts.due_then or facts.begun_then):
-        by = f" by {query.created_by}" if query.created_by else ""
-        return Answer(
-            Reason.NOT_THERE_YET, f"The query was made{by} at {_utc(query.created_at)}, later than that."
-        )
+    if query.created_at and facts.at < query.created_at and not (facts.due_then or facts.begun_then):
+        return _not_there(query, query.created_at)
     return None
+
+
+def _not_there(query: Query, created_at: datetime) -> Answer:
+    by = f" by {query.created_by}" if query.created_by else ""
+    return Answer(Reason.NOT_THERE_YET, f"The query was made{by} at {_utc(created_at)}, later than that.")
 
 
 def _executed(facts: Facts) -> Answer | None:
@@ -181,8 +183,8 @@ def _not_scheduled(facts: Facts) -> Answer | None:
 
 
 def _disabled(facts: Facts) -> Answer | None:
-    earlier = [switch for switch in facts.switches if switch.at <= facts.slot]
-    later = [switch for switch in facts.switches if switch.at > facts.slot]
+    earlier = [switch for switch in facts.switches if switch.at <= facts.at]
+    later = [switch for switch in facts.switches if switch.at > facts.at]
     was_enabled = not later[0].enabled if later else facts.query.enabled
     if was_enabled:
         return None
@@ -194,7 +196,7 @@ def _disabled(facts: Facts) -> Answer | None:
 def _paused(facts: Facts) -> Answer | None:
     source = facts.query.data_source
     for standstill in facts.standstills:
-        if standstill.kind is not StandstillKind.DOWN and standstill.covers(facts.slot):
+        if standstill.kind is not StandstillKind.DOWN and _covers(standstill, facts):
             text = as_sentence(standstill.words(source))
             return Answer(Reason.PAUSED, text + _stands_for_it(facts), _id_of(_standing_for(facts)))
     return None
@@ -205,13 +207,12 @@ def _missed(facts: Facts) -> Answer | None:
     if execution:
         text = f"It was missed: {_cause(facts, execution)}.{_stands_for_it(facts)}"
         return Answer(Reason.MISSED, text, execution.id)
+    down = [one for one in facts.standstills if one.kind is StandstillKind.DOWN and _covers(one, facts)]
+    why = f": {down[0].words(facts.query.data_source)}" if down else ""
     if facts.run and facts.run.due_at and facts.run.due_at < facts.slot <= facts.run.claimed_at:
-        text = f"It was missed; the run that is under way since {_utc(facts.run.claimed_at)} stands for it."
-        return Answer(Reason.MISSED, text)
-    down = [one for one in facts.standstills if one.kind is StandstillKind.DOWN and one.covers(facts.slot)]
-    if down and not _is_waiting(facts):
-        return Answer(Reason.MISSED, f"It was missed: {down[0].words(facts.query.data_source)}.")
-    return None
+        text = f"the run that is under way since {_utc(facts.run.claimed_at)} stands for it"
+        return Answer(Reason.MISSED, f"It was missed{why}; {text}.")
+    return Answer(Reason.MISSED, f"It was missed{why}.") if down and not _is_waiting(facts) else None
 
 
 def _waiting(facts: Facts) -> Answer | None:
@@ -221,6 +222,8 @@ def _waiting(facts: Facts) -> Answer | None:
 
 
 def _unknown(facts: Facts) -> Answer:
+    if facts.query.created_at and facts.slot < facts.query.created_at:  # it was made in that minute
+        return _not_there(facts.query, facts.query.created_at)
     text = "The schedule has that time, and what came of it is not kept: history was off, or is gone."
     return Answer(Reason.UNKNOWN, text + _since_edited(facts))
 
@@ -251,6 +254,10 @@ def _standing_for(facts: Facts) -> Execution | None:
 def _stands_for_it(facts: Facts) -> str:
     execution = _standing_for(facts)
     return f" The run that began at {_utc(execution.executed_at)} stands for it." if execution else ""
+
+
+def _covers(standstill: Standstill, facts: Facts) -> bool:
+    return standstill.covers(facts.slot) or standstill.covers(facts.at)
 
 
 def _is_waiting(facts: Facts) -> bool:

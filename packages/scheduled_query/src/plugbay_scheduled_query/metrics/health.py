@@ -101,16 +101,13 @@ class HealthMetrics:
 
 
 def _paused_text(store: Store) -> str:
-    """Where nothing starts, source by source and in all."""
     values = paused_sources(store)
     lines = [metric_sample(PAUSED, {"source": name}, float(paused)) for name, paused in values.items()]
     text = "Whether nothing starts at the source because a session there does not end (1)."
-    sources = metric_header(PAUSED, text, "gauge") + "".join(lines) if lines else ""
-    text = "Whether an admin paused all queries (1)."
+    of_sources = metric_header(PAUSED, text, "gauge") + "".join(lines) if lines else ""
+    is_held = metric_sample(ALL_PAUSED, {}, float(all_are_paused(store)))
     return (
-        sources
-        + metric_header(ALL_PAUSED, text)
-        + metric_sample(ALL_PAUSED, {}, float(all_are_paused(store)))
+        of_sources + metric_header(ALL_PAUSED, "Whether an admin paused all queries (1).", "gauge") + is_held
     )
 
 
