@@ -21,7 +21,7 @@ def board(world: World) -> Board:
         {"query_id": n, "width": 1 + n % 3, "show": show} for n, show in enumerate(shows, start=1)
     ]
     text = {"text": "Ask Ada before you\nchange <b>anything</b> here.", "height": 2}
-    made = world.parts.board_editing.create({"name": "All kinds", "cards": [*cards, text]}, "ada")
+    made = world.parts.board_editing.create({"name": "All kinds", "cards": [*cards, text, text]}, "ada")
     assert isinstance(made, Board), made
     world.parts.editing.edit(1, {"query": "SELECT 2 AS two\nUNION ALL\nSELECT 3", "tags": ["v"]}, "ada")
     return made

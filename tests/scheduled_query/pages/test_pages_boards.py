@@ -104,12 +104,14 @@ def test_what_went_wrong_and_what_was_cut_is_shown_as_on_widgets(service):
     service.record(broken["id"], "failed")
     service.record(cut["id"], result=result(("a", "b"), "[[1,2],[3,4]]", 2), truncated=True)
     unknown = service.create()
-    board = make(service, *({"query_id": one["id"]} for one in (broken, cut, unknown)))
-    failed, short, new = board_page(service, board).all("article")
+    cards = [{"query_id": one["id"]} for one in (broken, cut, unknown)]
+    raw = {"query_id": cut["id"], "show": "text"}
+    failed, short, new, text = board_page(service, make(service, *cards, raw)).all("article")
     assert "failed" in failed.first("header").text
     assert "it broke" in failed.text
     assert "sq-bad" in failed.attributes["class"]
-    assert "cut at the limit" in short.first("footer").text
+    for card in (short, text):
+        assert "cut at the limit" in card.first("footer").text
     assert "no result yet" in new.text
 
 
