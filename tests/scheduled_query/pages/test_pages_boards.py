@@ -148,6 +148,15 @@ def test_the_cards_refresh_once_something_happened(service):
     assert service.viewer.get(address, headers=headers).status_code == 200
 
 
+def test_lines_move_on_though_nothing_runs(service, trending):
+    board = make(service, {"query_id": trending["id"], "show": "chart"}, span="24h")
+    address, headers = live(board_page(service, board))
+    service.clock.advance(23 * 3600)
+    fresh = service.viewer.get(address, headers=headers)
+    assert fresh.status_code == 200
+    assert "no two numbers" in read(fresh.text).text
+
+
 def test_the_wall_shows_the_cards_alone(service, trending):
     board = make(service, {"query_id": trending["id"]})
     wall = board_page(service, board, "/wall")
@@ -283,7 +292,7 @@ def test_who_saves_an_older_version_is_told_and_keeps_what_was_typed(service):
     answer = form.save(**{"text-0": "mine"})
     assert answer.status_code == 409
     page = read(answer.text)
-    assert "saved this board meanwhile" in page.text
+    assert "Editor saved this board meanwhile (it is now version 2): what you typed" in page.text
     assert page.first("form", id="board-form").fields()["text-0"] == "mine"
 
 
