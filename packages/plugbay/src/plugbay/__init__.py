@@ -49,6 +49,7 @@ __all__ = [
     "Store",
     "SystemClock",
     "UTCDateTime",
+    "UntilChanged",
     "User",
     "data_dir_option",
     "flash",
@@ -86,7 +87,7 @@ _ROOMS = {
     "plugins.service": ["PluginService"],
     "secrets": ["Secrets"],
     "settings": ["HostConfig"],
-    "store": ["Store", "UTCDateTime", "new_metadata"],
+    "store": ["Store", "UTCDateTime", "UntilChanged", "new_metadata"],
     "web": ["FlashMessage", "flash"],
 }
 

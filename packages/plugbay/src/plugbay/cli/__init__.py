@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from plugbay.cli.commands import backup, check, plugin, plugins, secrets, serve, token, user
+from plugbay.cli.moving import move
 from plugbay.errors import OperatorError, PlugbayError
 
 COMMANDS_GROUP = "plugbay.commands"
@@ -58,7 +59,7 @@ def root() -> None:
     """A plugin host for FastAPI applications."""
 
 
-for command in (serve, user, token, plugins, plugin, check, backup, secrets):
+for command in (serve, user, token, plugins, plugin, check, backup, move, secrets):
     root.add_command(command)
 
 
