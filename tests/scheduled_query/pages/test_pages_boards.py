@@ -104,12 +104,14 @@ def test_what_went_wrong_and_what_was_cut_is_shown_as_on_widgets(service):
     service.record(broken["id"], "failed")
     service.record(cut["id"], result=result(("a", "b"), "[[1,2],[3,4]]", 2), truncated=True)
     unknown = service.create()
-    board = make(service, *({"query_id": one["id"]} for one in (broken, cut, unknown)))
-    failed, short, new = board_page(service, board).all("article")
+    cards = [{"query_id": one["id"]} for one in (broken, cut, unknown)]
+    raw = {"query_id": cut["id"], "show": "text"}
+    failed, short, new, text = board_page(service, make(service, *cards, raw)).all("article")
     assert "failed" in failed.first("header").text
     assert "it broke" in failed.text
     assert "sq-bad" in failed.attributes["class"]
-    assert "cut at the limit" in short.first("footer").text
+    for card in (short, text):
+        assert "cut at the limit" in card.first("footer").text
     assert "no result yet" in new.text
 
 
@@ -144,6 +146,15 @@ def test_the_cards_refresh_once_something_happened(service):
     address, headers = live(read(fresh.text))
     service.editor.patch(f"/api/boards/{board['id']}", json={"span": "1h"})
     assert service.viewer.get(address, headers=headers).status_code == 200
+
+
+def test_lines_move_on_though_nothing_runs(service, trending):
+    board = make(service, {"query_id": trending["id"], "show": "chart"}, span="24h")
+    address, headers = live(board_page(service, board))
+    service.clock.advance(23 * 3600)
+    fresh = service.viewer.get(address, headers=headers)
+    assert fresh.status_code == 200
+    assert "no two numbers" in read(fresh.text).text
 
 
 def test_the_wall_shows_the_cards_alone(service, trending):
@@ -281,7 +292,7 @@ def test_who_saves_an_older_version_is_told_and_keeps_what_was_typed(service):
     answer = form.save(**{"text-0": "mine"})
     assert answer.status_code == 409
     page = read(answer.text)
-    assert "saved this board meanwhile" in page.text
+    assert "Editor saved this board meanwhile (it is now version 2): what you typed" in page.text
     assert page.first("form", id="board-form").fields()["text-0"] == "mine"
 
 

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from plugbay_scheduled_query.core.draft import FIELDS
+from plugbay_scheduled_query.web.pages.versions import WORDS
 from scheduled_query.pages.reading import Element, read
 
 HERE = "/scheduled_query/query/{}/versions"
@@ -20,6 +22,10 @@ def page(service, made: dict[str, Any], **params: Any) -> Element:
 
 def lines(found: Element) -> list[str]:
     return [row.text for row in found.first("table", **{"class": "sq-lines"}).first("tbody").all("tr")]
+
+
+def test_every_field_has_its_word():
+    assert tuple(WORDS) == FIELDS
 
 
 def test_versions_are_listed_with_who_when_and_what_changed(service):

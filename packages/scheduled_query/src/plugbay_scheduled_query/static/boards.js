@@ -16,6 +16,13 @@ form.addEventListener("change", ({ target }) => {
   card.className = card.className.replace(new RegExp(`sq-${letter}-\\d`), `sq-${letter}-${target.value}`);
 });
 
+// Enter saves, or finds where one searches; without this file it only finds, so that nothing is stored by chance.
+form.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.target.localName !== "input") return;
+  event.preventDefault();
+  form.querySelector(event.target.type === "search" ? ".sq-add-search button" : "[data-save]").click();
+});
+
 // Only the grip drags: in the rest of a card one selects text.
 let dragged;
 form.addEventListener("pointerdown", ({ target }) => {

@@ -9,6 +9,7 @@ from plugbay import CurrentUser
 from plugbay.web import LARGEST_ID
 from pydantic import BaseModel, ConfigDict, Field
 
+from plugbay_scheduled_query.core.model import Query
 from plugbay_scheduled_query.core.paging import MAX_ID, Pagination, paginate
 from plugbay_scheduled_query.core.text import format_utc
 from plugbay_scheduled_query.core.versions import Version
@@ -16,7 +17,7 @@ from plugbay_scheduled_query.queries.editing import UnknownQuery
 from plugbay_scheduled_query.queries.versions import UnknownVersion
 from plugbay_scheduled_query.repository.definitions import VersionConflict
 from plugbay_scheduled_query.web.api.json_text import json_stream, to_json
-from plugbay_scheduled_query.web.api.queries import existing_query, saved_query
+from plugbay_scheduled_query.web.api.queries import saved_query
 from plugbay_scheduled_query.web.api.requests import (
     FIRST_PAGE,
     NO_QUERY,
@@ -30,6 +31,7 @@ from plugbay_scheduled_query.web.api.requests import (
     documented_as,
     problem,
     refusals,
+    storable,
 )
 from plugbay_scheduled_query.web.api.schemas import TIME, NewQuery, SavedQuery
 from plugbay_scheduled_query.web.api.schemas import Pagination as PaginationAnswer
@@ -99,7 +101,7 @@ def restore_version(parts: ServiceParts, query_id: QueryId, body: RestoreBody, u
 
     If it is in force already, nothing changes.
     """
-    query, number = existing_query(parts, query_id), _number_in(body)
+    number, query = _number_in(body), _existing(parts, query_id)
     try:
         saved = parts.versions.restore(query, number, user.name)
     except UnknownVersion:
@@ -111,8 +113,16 @@ def restore_version(parts: ServiceParts, query_id: QueryId, body: RestoreBody, u
     return saved_query(parts, saved, body, 200)
 
 
+def _existing(parts: Parts, query_id: int) -> Query:
+    """The query without its result, which may be long, or 404."""
+    query = parts.definitions.get(storable(query_id, NO_QUERY))
+    if query is None:
+        raise HTTPException(404, NO_QUERY)
+    return query
+
+
 def _page(parts: Parts, query_id: int, page: int, limit: int) -> Response:
-    query = existing_query(parts, query_id)
+    query = _existing(parts, query_id)
     found, total = parts.versions.page(query, min((page - 1) * limit, MAX_ID), limit)
     return json_stream(_pieces(found, paginate(page, limit, total)))
 

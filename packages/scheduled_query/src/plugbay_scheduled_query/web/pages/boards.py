@@ -27,6 +27,7 @@ from plugbay_scheduled_query.web.pages.widgets import Tile
 BOARDS = f"{PREFIX}/boards"
 CRUMBS = (HOME, ("Boards", BOARDS))
 LIMIT = 50  # boards on a page
+MOVES = 12  # of the lines within a time span, while nothing runs
 NO_BOARD = "There is no such board. It may have been deleted."
 NO_LINE = "In this time there are no two numbers to draw a line between."
 RENDERED_AS = {Show.VALUE: RenderType.COUNTER, Show.TABLE: RenderType.TABLE, Show.TEXT: RenderType.RAW}
@@ -84,7 +85,9 @@ def board_context(site: Site, board: Board) -> dict[str, Any]:
     alarms = site.parts.alerts.states.alarming(list(queries))
     asked = site.asked.get("span", "")
     span = Span(asked) if asked in list(Span) else board.draft.span
-    shown_as = (board.id, board.version, span)
+    # lines move on though nothing runs
+    moment = site.parts.clock.now().timestamp() // (span.length.total_seconds() / MOVES)
+    state = (board.id, board.version, span, moment)
     return {
         "board": board,
         "queries": queries,
@@ -92,7 +95,7 @@ def board_context(site: Site, board: Board) -> dict[str, Any]:
         "span": span,
         "spans": list(Span),
         "is_board": True,
-        "seen": list_fingerprint(queries.values(), site.parts.clock.now(), alarms, shown_as),
+        "seen": list_fingerprint(queries.values(), site.parts.clock.now(), alarms, state),
         "wall_title": board.draft.name,
         "wall_part": "scheduled_query/board_live.html.j2",
         "wall_back": f"{BOARDS}/{board.id}",
