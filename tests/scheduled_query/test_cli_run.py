@@ -1,4 +1,4 @@
-"""`plugbay queries run`: one run from the shell, recorded as every run is."""
+"""`plugbay queries run`, one run from the shell, recorded as every run is; `plugbay sources`."""
 
 import json
 import sqlite3
@@ -98,3 +98,32 @@ def test_a_name_that_leads_nowhere_is_told(folder: Path, name: str, sentence: st
     done = run(folder, name)
     assert sentence in done.stderr
     assert done.exit_code == 1
+
+
+def ask_sources(folder: Path, *args: str) -> Result:
+    return CliRunner().invoke(root, ["sources", *args, "--data-dir", str(folder)])
+
+
+def test_sources_are_listed_with_how_many_queries_use_them(folder: Path):
+    [line] = ask_sources(folder, "list").stdout.splitlines()
+    assert line.split() == ["shop", "sqlite", "5", f"sqlite:///{folder.parent / 'shop.db'}"]
+
+
+def test_a_source_is_tested(folder: Path):
+    done = ask_sources(folder, "test", "shop")
+    assert done.stdout.startswith("shop answers: SQLite ")
+    assert done.exit_code == 0
+    missing = ask_sources(folder, "test", "archive")
+    assert (missing.exit_code, missing.stderr) == (1, "Error: there is no data source called archive\n")
+
+
+def test_a_source_that_is_away_says_why_and_exits_with_1(folder: Path):
+    shop = folder.parent / "shop.db"
+    shop.rename(shop.with_suffix(".away"))
+    try:
+        done = ask_sources(folder, "test", "shop")
+    finally:
+        shop.with_suffix(".away").rename(shop)
+    assert done.exit_code == 1
+    assert done.stderr.startswith("Error: ")
+    assert "Traceback" not in done.stderr

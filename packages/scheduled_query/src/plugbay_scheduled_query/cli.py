@@ -16,6 +16,8 @@ from plugbay_scheduled_query.core.schedule import BadCron, Schedule, UnknownTime
 if TYPE_CHECKING:
     from plugbay import Plugbay
 
+    from plugbay_scheduled_query.catalogue import Catalogue
+    from plugbay_scheduled_query.catalogue.editing import SourceEditing
     from plugbay_scheduled_query.core.model import Execution
     from plugbay_scheduled_query.queries.alert_transfer import AlertTransfer
     from plugbay_scheduled_query.queries.capacity import Capacities
@@ -187,6 +189,57 @@ def _as_text(execution: "Execution") -> str:
 def _cell(value: Any) -> str:
     text = value if isinstance(value, str) else "NULL" if value is None else json.dumps(value)
     return " ".join(text.split()) if "\n" in text else text
+
+
+@click.group()
+def sources() -> None:
+    """List and test data sources."""
+
+
+@sources.command("list")
+@data_dir_option
+def list_(data_dir: Path | None) -> None:
+    """List all data sources with their database, how many queries use them, and their masked address."""
+    with _opened_sources(data_dir) as (catalogue, _):
+        views = catalogue.views()
+    for view in views:
+        said = f"cannot be used: {view.problem}" if view.problem else view.masked_url
+        click.echo(f"{view.stored.name:<24} {view.stored.dialect:<12} {view.query_count:>6}  {said}")
+
+
+@sources.command("test")
+@click.argument("name")
+@data_dir_option
+def test(name: str, data_dir: Path | None) -> None:
+    """Connect to the data source NAME, and say what its account can do; exit 1 if it cannot be reached."""
+    with _opened_sources(data_dir) as (catalogue, editing):
+        found = next((source for source in catalogue.all() if source.name == name), None)
+        if found is None:
+            raise click.ClickException(f"there is no data source called {name}")
+        tested = editing.test(found.id)
+    if tested.error:
+        raise click.ClickException(tested.error)
+    click.echo(f"{name} answers: {tested.server}")
+    for line in (*tested.warnings, *tested.statements):
+        click.echo(line)
+
+
+@contextmanager
+def _opened_sources(data_dir: Path | None) -> "Iterator[tuple[Catalogue, SourceEditing]]":
+    from plugbay_scheduled_query.catalogue import Catalogue, bring_in
+    from plugbay_scheduled_query.catalogue.editing import SourceEditing
+    from plugbay_scheduled_query.executor import Executor
+    from plugbay_scheduled_query.repository.sources import SourceRepository
+
+    with opened_host(data_dir) as host:
+        settings, stored = _settings_of(host), SourceRepository(host.store, host.secrets, host.clock)
+        executor = Executor(1, clock=host.clock)
+        try:
+            catalogue = Catalogue(stored, executor, host)
+            bring_in(stored, settings.named_sources(), catalogue.dialect_of)
+            yield catalogue, SourceEditing(stored, catalogue, executor)
+        finally:
+            executor.close()
 
 
 def _read(file: IO[str]) -> Any:

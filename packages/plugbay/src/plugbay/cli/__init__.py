@@ -18,6 +18,7 @@ THREADS_LIMIT_S = 5.0  # for threads that plugins left, once the command has end
 BROUGHT_BY = {
     "cron": "plugbay-scheduled-query",
     "queries": "plugbay-scheduled-query",
+    "sources": "plugbay-scheduled-query",
     "worker": "plugbay-task-worker",
 }
 
