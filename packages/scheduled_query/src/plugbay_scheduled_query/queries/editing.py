@@ -1,6 +1,7 @@
 """Definitions as people make, edit and delete them: the same for form, API and command line."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from plugbay_scheduled_query.core.draft import (
     check_edit,
     check_new,
     draft_of,
+    starts_afresh,
 )
 from plugbay_scheduled_query.core.guard import Rejection
 from plugbay_scheduled_query.core.model import Query
@@ -36,6 +38,7 @@ PATIENCE = 10  # edits by others that an edit without a version lets go before i
 PACED_BY = {"cron_schedule", "timezone", "enabled", "data_source"}  # what the load of a source depends on
 METRICS = {"metrics", FIRST_METRIC}
 NO_QUERY = "there is no such query"
+BUSY = "others are changing these queries right now; try again"
 GONE = "this data source was deleted or renamed a moment ago"
 
 FIRST_VERSION = 1
@@ -133,11 +136,9 @@ class QueryEditing:
         for _ in range(PATIENCE):
             found = {query.id: query for query in self._definitions.get_many(query_ids)}
             refused = {query_id: NO_QUERY for query_id in query_ids if query_id not in found}
-            try:
+            with suppress(VersionConflict, SourceGone):  # somebody was quicker: what they left is looked at
                 return self._edit_many(found, change, refused, by)
-            except (VersionConflict, SourceGone) as error:
-                conflict = error  # somebody was quicker: what they left is looked at anew
-        raise conflict
+        return Many([], dict.fromkeys(query_ids, BUSY))
 
     def toggle(self, query_id: int, by: str | None) -> Saved | Refused:
         """Switches a query on or off."""
@@ -214,7 +215,7 @@ class QueryEditing:
     ) -> Many:
         known, good = self.known_sources(), []
         for query in found.values():
-            checked = self._startable(self.check(change(query), query, known=known))
+            checked = self._startable(query, self.check(change(query), query, known=known))
             if isinstance(checked, Refused):
                 refused[query.id] = _sentence(checked)
             else:
@@ -232,9 +233,9 @@ class QueryEditing:
             self._saved(query, changed_fields(draft_of(current), after), by)
         return [current for current, _, _ in good]
 
-    def _startable(self, checked: Checked | Refused) -> Checked | Refused:
+    def _startable(self, current: Query, checked: Checked | Refused) -> Checked | Refused:
         """One whose schedule cannot be read any more is refused alone, not with all others."""
-        if isinstance(checked, Refused) or not checked[0].enabled:
+        if isinstance(checked, Refused) or not starts_afresh(draft_of(current), checked[0]):
             return checked
         timezone = checked[0].timezone or self._settings().timezone
         readable = self._stored({}, lambda: (parse(checked[0].cron_schedule), zone(timezone)))
