@@ -56,7 +56,7 @@ def test_a_range_is_deleted_after_a_question_with_the_count(visit: Callable[...,
     expect(dialog).to_contain_text("Ranged 2")
     dialog.get_by_role("button", name="Delete 3").click()
     expect(message(page, "3 deleted.")).to_be_visible()
-    assert world.parts.definitions.get_many([one.id for one in made]) == []
+    assert world.parts.definitions.get_many([one.id for one in made]) == {}
 
 
 def test_without_scripts_a_link_ticks_them_all(visit: Callable[..., Page], world: World):

@@ -231,7 +231,7 @@ def run(name: str, as_json: bool, data_dir: Path | None) -> None:
 def _find(definitions: "Definitions", name: str) -> int:
     found = [query.id for query in definitions.all() if query.name == name]
     if not found and name.isdecimal():
-        found = [query.id for query in definitions.get_many([int(name[:9])])]
+        found = list(definitions.get_many([int(name[:9])]))
     if len(found) != 1:
         several = f"several queries are called {name}: {', '.join(map(str, found))}; give the number of one"
         raise click.ClickException(several if found else f"there is no query called {name}")

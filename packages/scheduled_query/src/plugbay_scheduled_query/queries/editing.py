@@ -134,7 +134,7 @@ class QueryEditing:
     ) -> Many:
         """The same change to each of these that allows it, all of them in one transaction."""
         for _ in range(PATIENCE):
-            found = {query.id: query for query in self._definitions.get_many(query_ids)}
+            found = self._definitions.get_many(query_ids)
             refused = {query_id: NO_QUERY for query_id in query_ids if query_id not in found}
             with suppress(VersionConflict, SourceGone):  # somebody was quicker: what they left is looked at
                 return self._edit_many(found, change, refused, by)
@@ -160,7 +160,7 @@ class QueryEditing:
 
     def delete_many(self, query_ids: Sequence[int], by: str | None) -> Many:
         """Takes these out of sight at once, in one transaction."""
-        found = {query.id: query for query in self._definitions.get_many(query_ids)}
+        found = self._definitions.get_many(query_ids)
         gone = [found[query_id] for query_id in self._definitions.delete_many(list(found))]
         self._capacities.forget()
         for query in gone:

@@ -112,11 +112,13 @@ class Definitions:
             row = connection.execute(_ONE_WITH_RESULT if with_result else _ONE, {"id": query_id}).first()
         return query_of(row) if row else None
 
-    def get_many(self, query_ids: Collection[int]) -> list[Query]:
-        """Those of these that there are, by id, without their results."""
+    def get_many(self, query_ids: Collection[int]) -> dict[int, Query]:
+        """Those of these that there are, by id and in its order, without their results."""
+        if not query_ids:
+            return {}
         wanted = _LIVE.where(queries.c.id.in_(query_ids)).order_by(queries.c.id)
         with self._store.connect() as connection:
-            return [query_of(row) for row in connection.execute(wanted)]
+            return {row.id: query_of(row) for row in connection.execute(wanted)}
 
     def name_of(self, query_id: int) -> str | None:
         """The name of a query, if there is one."""
@@ -139,12 +141,6 @@ class Definitions:
         with self._store.connect() as connection:
             total = connection.scalar(select.with_only_columns(sa.func.count(), maintain_column_froms=True))
             return [query_of(row) for row in connection.execute(paged)], total or 0
-
-    def some(self, query_ids: Collection[int]) -> dict[int, Query]:
-        """Those of these definitions that there are, without their results, by id."""
-        with self._store.connect() as connection:
-            rows = connection.execute(_LIVE.where(queries.c.id.in_(query_ids))) if query_ids else ()
-            return {row.id: query_of(row) for row in rows}
 
     def all(self) -> Iterator[Query]:
         """Every definition, by id, read in steps."""

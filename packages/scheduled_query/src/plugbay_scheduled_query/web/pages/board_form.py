@@ -160,7 +160,7 @@ def form_page(
     did: tuple[str, int | None] = ("", None),
 ) -> Response:
     """The form of a board, filled in with what was typed."""
-    names = site.parts.definitions.some({card.query_id for card in cards if card.query_id is not None})
+    names = site.parts.definitions.get_many({card.query_id for card in cards if card.query_id is not None})
     search = typed.get("search", "").strip()[:MAX_SEARCH]
     offered, total = site.parts.definitions.page(Listing(search=search), 0, FOUND)
     context = {

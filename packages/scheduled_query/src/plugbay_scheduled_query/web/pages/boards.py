@@ -81,7 +81,7 @@ def found(site: Site, board_id: str) -> Board:
 
 def board_context(site: Site, board: Board) -> dict[str, Any]:
     """A board with the state of its queries, in three reads; what they brought is not among them."""
-    queries = site.parts.definitions.some(board.draft.query_ids)
+    queries = site.parts.definitions.get_many(board.draft.query_ids)
     alarms = site.parts.alerts.states.alarming(list(queries))
     asked = site.asked.get("span", "")
     span = Span(asked) if asked in list(Span) else board.draft.span

@@ -54,7 +54,7 @@ async def bulk(site: CurrentSite, order: Ordered, user: CurrentUser) -> Response
 def ask(site: CurrentSite) -> Response:
     """The question before many are deleted: a page, or what htmx puts into a dialog."""
     ids = _ids(site.request.query_params.getlist("ids"))
-    queries = site.parts.definitions.get_many(ids)
+    queries = list(site.parts.definitions.get_many(ids).values())
     if not queries:
         return _back(site, FlashMessage(NOTHING, "warning"))
     with_metric = sum(bool(query.metrics) for query in queries)
