@@ -1,5 +1,6 @@
 """The command line, as a real process."""
 
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -168,6 +169,21 @@ def test_a_backup_is_a_whole_store(tmp_path: Path):
         assert copy.execute("SELECT name FROM users").fetchall() == [("eddie",)]
     copy.close()
     assert plugbay(tmp_path, "backup", "copy.db").returncode == 2
+
+
+def test_a_store_is_moved_to_postgresql_once(tmp_path: Path, postgres_url: str):
+    plugbay(tmp_path, "user", "add", "eddie", text="a long password\n")
+    moved = plugbay(tmp_path, "move", "--to", postgres_url)
+    assert moved.returncode == 0, moved.stderr
+    assert re.search(r"^users +1 rows  [0-9a-f]{32}$", moved.stdout, re.MULTILINE)
+    assert "are the same in both stores now" in moved.stderr
+    token = plugbay(
+        tmp_path, "token", "create", "--user", "eddie", "--name", "t", PLUGBAY_DATABASE_URL=postgres_url
+    )
+    assert token.returncode == 0, token.stderr
+    again = plugbay(tmp_path, "move", "--to", postgres_url)
+    assert again.returncode == 2
+    assert "is not empty" in again.stderr
 
 
 def test_a_new_plugin_works_as_it_is_written_and_so_does_its_test(tmp_path: Path):

@@ -334,6 +334,30 @@ def test_alone_a_store_that_does_not_answer_is_503(
     assert shown in answer.text
 
 
+def test_a_body_is_not_blamed_for_a_store_that_does_not_answer(
+    standalone: TestClient, monkeypatch: pytest.MonkeyPatch
+):
+    from fastapi import APIRouter
+    from plugbay.errors import StoreBusy
+
+    def busy(*_: object) -> None:
+        raise StoreBusy(seconds=10)
+
+    router = APIRouter()
+    router.post("/api/echo")(echo)
+    host = standalone.app.state.plugbay
+    host.add_routes("echo", router)
+    assert standalone.post("/api/echo", json={"a": 1}).json() == {"a": 1}
+    monkeypatch.setattr(host.guard, "_identify", busy)
+    answer = standalone.post("/api/echo", json={"a": 1})
+    assert (answer.status_code, answer.headers.get("retry-after")) == (503, "5")
+    assert standalone.post("/api/echo", content="{broken").status_code == 503
+
+
+def echo(body: dict[str, int]) -> dict[str, int]:
+    return body
+
+
 def test_alone_programs_get_json_also_below_a_reverse_proxys_path(alone, tmp_path: Path):
     app = create_app(tmp_path, {"admin_password": "correct horse battery"})
     with TestClient(app, root_path="/bay") as client:

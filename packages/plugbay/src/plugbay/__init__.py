@@ -50,6 +50,7 @@ __all__ = [
     "Store",
     "SystemClock",
     "UTCDateTime",
+    "UntilChanged",
     "User",
     "data_dir_option",
     "flash",
@@ -87,7 +88,7 @@ _ROOMS = {
     "plugins.service": ["PluginService"],
     "secrets": ["Secrets"],
     "settings": ["FormHint", "HostConfig"],
-    "store": ["Store", "UTCDateTime", "new_metadata"],
+    "store": ["Store", "UTCDateTime", "UntilChanged", "new_metadata"],
     "web": ["FlashMessage", "flash"],
 }
 

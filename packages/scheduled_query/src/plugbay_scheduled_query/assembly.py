@@ -229,7 +229,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         health=HealthMetrics(
             store, clock, settings, reports, notifications, lambda: slots_of(engine, settings()), disk
         ),
-        alert_metrics=AlertMetrics(alert_parts.states, lambda: alert_parts.delivery.counts),
+        alert_metrics=AlertMetrics(store, alert_parts.states, lambda: alert_parts.delivery.counts),
         looks=AlertLooks(store, clock),
         alert_telling=alert_telling,
     )

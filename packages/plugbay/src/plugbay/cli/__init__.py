@@ -10,6 +10,7 @@ import click
 
 from plugbay.cli.accounts import token, user
 from plugbay.cli.commands import backup, check, plugin, plugins, secrets, serve
+from plugbay.cli.moving import move
 from plugbay.errors import OperatorError, PlugbayError
 
 COMMANDS_GROUP = "plugbay.commands"
@@ -67,7 +68,7 @@ def root() -> None:
     """A plugin host for FastAPI applications."""
 
 
-for command in (serve, user, token, plugins, plugin, check, backup, secrets):
+for command in (serve, user, token, plugins, plugin, check, backup, move, secrets):
     root.add_command(command)
 
 

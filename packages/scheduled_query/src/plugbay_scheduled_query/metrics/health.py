@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from plugbay import Clock, Store, metric_header, metric_sample
+from plugbay import Clock, Store, UntilChanged, metric_header, metric_sample
 
 from plugbay_scheduled_query.repository.claims import Lane, lanes_of
 from plugbay_scheduled_query.repository.pauses import paused_sources
@@ -47,6 +47,7 @@ class HealthMetrics:
         self._slots = slots
         self._disk = disk
         self._lanes_read: tuple[float, list[Lane]] | None = None
+        self._paused = UntilChanged(store, lambda: _paused_text(store))
 
     def text(self) -> str:
         return "".join(
@@ -78,12 +79,6 @@ class HealthMetrics:
             _family("lane_busy", "gauge", "Whether the source's lane runs or rests (1).", "source", busy),
         ]
 
-    def _paused(self) -> str:
-        values = paused_sources(self._store)
-        lines = [metric_sample(PAUSED, {"source": name}, float(paused)) for name, paused in values.items()]
-        text = "Whether nothing starts at the source because a session there does not end (1)."
-        return metric_header(PAUSED, text, "gauge") + "".join(lines) if lines else ""
-
     def _room(self) -> str:
         free = self._disk.free_bytes()
         return "" if free is None else _single("free_bytes", "gauge", "Room on the disk of the store.", free)
@@ -101,6 +96,13 @@ class HealthMetrics:
             _single("slots", "gauge", "Scheduled runs that this process has at work at most.", slots.most),
             _single("slots_busy", "gauge", "Runs that this process has at work.", slots.busy),
         ]
+
+
+def _paused_text(store: Store) -> str:
+    values = paused_sources(store)
+    lines = [metric_sample(PAUSED, {"source": name}, float(paused)) for name, paused in values.items()]
+    text = "Whether nothing starts at the source because a session there does not end (1)."
+    return metric_header(PAUSED, text, "gauge") + "".join(lines) if lines else ""
 
 
 def _age(moment: datetime | None, now: datetime) -> float:

@@ -62,9 +62,11 @@ def is_paused(source_id: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
 
 def paused_sources(store: Store) -> dict[str, bool]:
     """Every source by its name, and whether it is paused."""
-    select = sa.select(data_sources.c.name, is_paused(data_sources.c.id)).order_by(data_sources.c.name)
     with store.connect() as connection:
-        return {name: bool(paused) for name, paused in connection.execute(select)}
+        return {name: bool(paused) for name, paused in connection.execute(_WHETHER_PAUSED)}
+
+
+_WHETHER_PAUSED = sa.select(data_sources.c.name, is_paused(data_sources.c.id)).order_by(data_sources.c.name)
 
 
 class Pauses:
