@@ -81,7 +81,7 @@ class _Running:
         self._full = ""
 
     async def run(self, query_ids: Sequence[int]) -> Many:
-        found = {query.id: query for query in await run_sync(self._parts.definitions.get_many, query_ids)}
+        found = await run_sync(self._parts.definitions.get_many, query_ids)
         refusals = await asyncio.gather(*(self._refusal(found.get(one)) for one in query_ids))
         refused = {one: why for one, why in zip(query_ids, refusals, strict=True) if why}
         return Many([query for one, query in found.items() if one not in refused], refused)

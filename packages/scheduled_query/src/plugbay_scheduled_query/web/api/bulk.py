@@ -62,7 +62,7 @@ async def bulk(
     Runs start as far as there is room for runs by hand; the answer does not wait for their end.
     """
     order = order_in(body)
-    names = {query.id: query.name for query in await run_sync(parts.definitions.get_many, order.ids)}
+    names = await run_sync(parts.definitions.names_of, order.ids)
     many = await carry_out(parts, order, user.name)
     refused = [{"id": one, "name": names.get(one), "reason": why} for one, why in many.refused.items()]
     answer = {"action": order.action, "done": [query.id for query in many.done], "refused": refused}

@@ -44,7 +44,7 @@ async def bulk(site: CurrentSite, order: Ordered, user: CurrentUser) -> Response
     """Does it, and says to how many and why not to the others."""
     if isinstance(order, str):
         return _back(site, FlashMessage(order, "warning"))
-    names = {query.id: query.name for query in await run_sync(site.parts.definitions.get_many, order.ids)}
+    names = await run_sync(site.parts.definitions.names_of, order.ids)
     many = await carry_out(site.parts, order, user.name)
     text = message(order, many, names)
     return _back(site, FlashMessage(text, "warning") if many.refused else FlashMessage(text))
