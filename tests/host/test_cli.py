@@ -1,5 +1,6 @@
 """The command line, as a real process."""
 
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -16,6 +17,24 @@ def test_help_names_every_command_and_those_of_plugins(tmp_path: Path):
     said = plugbay(tmp_path, "--help").stdout
     for command in ("serve", "user", "token", "plugins", "plugin", "check", "backup", "cron"):
         assert command in said
+
+
+def test_help_tells_what_the_commands_of_plugins_do(tmp_path: Path):
+    said = " ".join(plugbay(tmp_path, "--help").stdout.split())
+    assert "cron Prints the next times of a cron expression" in said
+    assert "worker Run periodic tasks" in said
+
+
+def test_a_command_that_cannot_be_imported_does_not_spoil_help(tmp_path: Path):
+    code = (
+        "import plugbay.cli as c; from importlib.metadata import EntryPoint as E\n"
+        "c.entry_points = lambda **k: [E('broken', 'no_such_module:x', 'plugbay.commands')]; c.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--help"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0
+    assert "cannot be loaded: ModuleNotFoundError" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -67,6 +86,10 @@ def test_a_user_and_a_token_made_beside_a_running_server_work_at_once(tmp_path: 
         (["user", "add", "x", "--role", "king"], "pw\n"),
         (["user", "add", ""], "a long password\n"),
         (["token", "create", "--user", "nobody", "--name", "x"], ""),
+        (["token", "list", "--user", "nobody"], ""),
+        (["token", "revoke", "7"], ""),
+        (["user", "remove", "nobody"], ""),
+        (["user", "password", "nobody"], "a long password\n"),
         (["backup", "/nonexistent/x.db"], ""),
         (["plugin", "new", "../evil"], ""),
     ],
@@ -146,6 +169,21 @@ def test_a_backup_is_a_whole_store(tmp_path: Path):
         assert copy.execute("SELECT name FROM users").fetchall() == [("eddie",)]
     copy.close()
     assert plugbay(tmp_path, "backup", "copy.db").returncode == 2
+
+
+def test_a_store_is_moved_to_postgresql_once(tmp_path: Path, postgres_url: str):
+    plugbay(tmp_path, "user", "add", "eddie", text="a long password\n")
+    moved = plugbay(tmp_path, "move", "--to", postgres_url)
+    assert moved.returncode == 0, moved.stderr
+    assert re.search(r"^users +1 rows  [0-9a-f]{32}$", moved.stdout, re.MULTILINE)
+    assert "are the same in both stores now" in moved.stderr
+    token = plugbay(
+        tmp_path, "token", "create", "--user", "eddie", "--name", "t", PLUGBAY_DATABASE_URL=postgres_url
+    )
+    assert token.returncode == 0, token.stderr
+    again = plugbay(tmp_path, "move", "--to", postgres_url)
+    assert again.returncode == 2
+    assert "is not empty" in again.stderr
 
 
 def test_a_new_plugin_works_as_it_is_written_and_so_does_its_test(tmp_path: Path):

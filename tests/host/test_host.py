@@ -10,6 +10,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.testclient import TestClient
 from plugbay.application import create_app
+from plugbay.auth.credentials import Tokens
 from plugbay.errors import KeyRefused
 from starlette.types import ASGIApp
 
@@ -289,12 +290,18 @@ def test_alone_a_wrong_password_counts_once_also_where_a_page_says_so(standalone
     assert standalone.get("/account").status_code == 200
 
 
-def test_alone_a_failure_shows_no_traceback(standalone: TestClient):
+@pytest.mark.parametrize(("path", "accept"), [("/metrics", "*/*"), ("/account", "text/html")])
+def test_alone_a_failure_shows_an_id_that_is_in_the_log_and_no_traceback(
+    standalone: TestClient, caplog: pytest.LogCaptureFixture, monkeypatch, path: str, accept: str
+):
     host = standalone.app.state.plugbay
     host.metrics.exposition = lambda: 1 / 0
-    answer = standalone.get("/metrics")
+    monkeypatch.setattr(Tokens, "of_user", lambda *args: 1 / 0)
+    answer = standalone.get(path, headers={"accept": accept})
     assert answer.status_code == 500
-    assert answer.json() == {"detail": "Something went wrong on the server. The log says what."}
+    said = re.search("The log says what, where it says (id=[0-9a-f]{8})", answer.text)
+    assert said
+    assert f"request_failed {said[1]} method=GET path={path} error=ZeroDivisionError" in caplog.text
     assert "ZeroDivisionError" not in answer.text
 
 
@@ -325,6 +332,30 @@ def test_alone_a_store_that_does_not_answer_is_503(
     answer = standalone.get("/metrics", headers={"accept": accept})
     assert answer.status_code == 503
     assert shown in answer.text
+
+
+def test_a_body_is_not_blamed_for_a_store_that_does_not_answer(
+    standalone: TestClient, monkeypatch: pytest.MonkeyPatch
+):
+    from fastapi import APIRouter
+    from plugbay.errors import StoreBusy
+
+    def busy(*_: object) -> None:
+        raise StoreBusy(seconds=10)
+
+    router = APIRouter()
+    router.post("/api/echo")(echo)
+    host = standalone.app.state.plugbay
+    host.add_routes("echo", router)
+    assert standalone.post("/api/echo", json={"a": 1}).json() == {"a": 1}
+    monkeypatch.setattr(host.guard, "_identify", busy)
+    answer = standalone.post("/api/echo", json={"a": 1})
+    assert (answer.status_code, answer.headers.get("retry-after")) == (503, "5")
+    assert standalone.post("/api/echo", content="{broken").status_code == 503
+
+
+def echo(body: dict[str, int]) -> dict[str, int]:
+    return body
 
 
 def test_alone_programs_get_json_also_below_a_reverse_proxys_path(alone, tmp_path: Path):

@@ -70,6 +70,16 @@ def test_lower_positions_come_first(menu: MenuManager):
     assert labels(menu, VIEWER) == ["News", "Orders", "Returns"]
 
 
+def test_entries_of_latecomers_stand_below_the_others():
+    menu = MenuManager(
+        EventBus(), dict, lambda overrides: None, comes_late=lambda owner: owner == "a_new_one"
+    )
+    menu.add("a_new_one", "New", "/new/")
+    menu.add("shop", "Shop", "/shop/")
+    menu.add("a_new_one", "But this one first", "/first/", position=-1)
+    assert [entry.url for entry in menu.all_entries()] == ["/first/", "/shop/", "/new/"]
+
+
 def test_an_admin_can_rename_hide_and_reorder(menu: MenuManager):
     menu.override(
         {"shop:/shop/": MenuOverride("Sales", position=9), "shop:/shop/me": MenuOverride(hidden=True)}

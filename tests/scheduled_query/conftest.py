@@ -70,9 +70,9 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def add_source(store: Store, clock: FakeClock) -> Callable[[str], int]:
-    def add(name: str) -> int:
-        values = {"name": name, "dialect": "sqlite", "secret_url": "x", "origin": "admin"}
+def add_source(store: Store, clock: FakeClock) -> Callable[..., int]:
+    def add(name: str, **pace: int) -> int:
+        values = {"name": name, "dialect": "sqlite", "secret_url": "x", "origin": "admin", **pace}
         values |= {"created_at": clock.now(), "updated_at": clock.now()}
         with store.begin() as connection:
             insert = sa.insert(tables.data_sources).values(values).returning(tables.data_sources.c.id)
@@ -84,7 +84,7 @@ def add_source(store: Store, clock: FakeClock) -> Callable[[str], int]:
 
 
 @pytest.fixture
-def source_id(add_source: Callable[[str], int]) -> int:
+def source_id(add_source: Callable[..., int]) -> int:
     return add_source("shop")
 
 

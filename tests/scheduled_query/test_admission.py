@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from plugbay_scheduled_query.runs.claiming import Admission
+from plugbay_scheduled_query.runs.places import Places
 
 
 class Door:
@@ -11,7 +12,7 @@ class Door:
 
     def __init__(self, limit: int, largest: int = 1) -> None:
         self.slices: list[list[int]] = []
-        self.admission = Admission(self._let_in, lambda: limit, largest)
+        self.admission = Admission(self._let_in, lambda: Places(limit, limit), largest)
 
     @property
     def came(self) -> list[int]:

@@ -16,7 +16,7 @@ def test_nothing_due_is_nothing_claimed(claims, add_query):
     add_query()
     assert claims.claim_batch(10, "UTC") == []
     assert claims.claim_paced("UTC", 30) == []
-    assert not claims.has_due()
+    assert not claims.due_sources()
 
 
 def test_a_due_query_is_claimed_once_and_moves_on(claims, add_query, make_due, definitions, clock):

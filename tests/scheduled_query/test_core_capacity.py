@@ -121,8 +121,8 @@ def test_a_source_that_cannot_keep_up_is_named_with_its_figures_and_a_way_out() 
     capacity = measure([Load("* * * * *", "UTC", 0)] * 3, ONE_LANE, WINTER)
     assert warning("sales", capacity, ONE_LANE) == (
         "The data source “sales” cannot keep up: its queries need 180 starts an hour and 120 are possible "
-        "(one at a time, 30 s apart). Run some of them less often or at other hours, lower the setting "
-        "interval, or use another data source."
+        "(one at a time, 30 s apart). Run some of them less often or at other hours, set the pace of sales "
+        "to 0, or use another data source."
     )
 
 
@@ -137,7 +137,7 @@ def test_without_an_interval_the_way_out_is_more_at_a_time() -> None:
     capacity = measure([Load("* * * * *", "UTC", 60_000)] * 10, PARALLEL, WINTER)
     text = str(warning("sales", capacity, PARALLEL))
     assert "(8 at a time)" in text
-    assert "raise the setting max_parallel" in text
+    assert "raise max_parallel of sales" in text
 
 
 def test_ten_thousand_queries_of_one_kind_are_reckoned_as_one() -> None:

@@ -10,7 +10,7 @@ import pytest
 from fastapi import HTTPException
 from own_thread import in_own_thread
 from plugbay_scheduled_query.assembly import ASIDES
-from plugbay_scheduled_query.runs.claiming import most_at_once, most_by_hand
+from plugbay_scheduled_query.runs.places import most_at_once, most_by_hand
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.web.doors import (
     BACKTESTS,
@@ -271,7 +271,7 @@ def test_who_asks_for_the_same_run_again_has_one_place_for_it():
 @pytest.mark.parametrize(("workers", "most"), [(1, 1), (2, 1), (4, 1), (8, 2), (16, 5), (256, 6)])
 def test_people_never_have_all_workers_of_the_engine(workers: int, most: int):
     assert most_by_hand(workers) == most
-    assert most_at_once(workers, Settings()) == max(1, workers - most)
+    assert most_at_once(workers, Settings().pace) == max(1, workers - most)
 
 
 @pytest.mark.parametrize(
@@ -287,5 +287,5 @@ def test_the_documents_say_how_many_there_may_be(room: Room):
 def test_the_documents_say_how_many_runners_there_may_be():
     text = (Path(__file__).parents[2] / "docs/operations.md").read_text()
     workers = TaskWorkerSettings().workers
-    most = most_at_once(workers, Settings()) + most_by_hand(workers) + ASIDES
+    most = most_at_once(workers, Settings().pace) + most_by_hand(workers) + ASIDES
     assert f"up to {most} by default" in text

@@ -3,15 +3,17 @@
 import logging
 
 import pytest
+import sqlalchemy as sa
 from cryptography.fernet import Fernet
 from plugbay import EventBus, Secrets
 from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.core.source import Source
 from plugbay_scheduled_query.queries.capacity import FRESH_S, Capacities
-from plugbay_scheduled_query.queries.editing import QueryEditing, Saved, UnknownQuery
+from plugbay_scheduled_query.queries.editing import BUSY, QueryEditing, Saved, UnknownQuery
 from plugbay_scheduled_query.repository.definitions import Definitions, VersionConflict
 from plugbay_scheduled_query.repository.sources import SourceRepository
 from plugbay_scheduled_query.settings import Settings
+from plugbay_scheduled_query.tables import queries
 
 GIVEN = {"name": "Orders", "query": "SELECT 1", "cron_schedule": "@daily", "data_source": "shop"}
 
@@ -313,3 +315,46 @@ def test_deleting_a_query_that_runs_stops_it(editing, query, claims, cancelled):
     claims.start_now(query.id, "ada")
     editing.delete(query.id, "bob")
     assert cancelled == [(query.id, "bob")]
+
+
+def test_many_are_edited_in_one_transaction_and_one_that_cannot_start_is_refused_alone(
+    editing, definitions, store, told
+):
+    first, second, lost = (saved(editing.create(GIVEN | {"enabled": False}, "ada")).query for _ in range(3))
+    with store.begin() as connection:  # a zone that this machine no longer knows
+        connection.execute(sa.update(queries).where(queries.c.id == lost.id).values(timezone="Moon/Base"))
+    del told[:]
+    many = editing.edit_many([first.id, second.id, lost.id], lambda query: {"enabled": True}, "bo")
+    assert [query.id for query in many.done] == [first.id, second.id]
+    assert list(many.refused) == [lost.id]
+    assert "Moon/Base" in many.refused[lost.id]
+    assert [event.data["query_id"] for event in told] == [first.id, second.id]
+    tagged = editing.edit_many([lost.id], lambda query: {"tags": ["lost"]}, "bo")
+    assert tagged.refused == {}
+
+
+def test_many_are_edited_as_somebody_else_left_them_a_moment_ago(editing, definitions, query):
+    def change(current):
+        if current.version == 1:  # while ours is being made, another edit comes first
+            editing.edit(query.id, {"description": "theirs"}, "bo")
+        return {"tags": ["ours"]}
+
+    assert editing.edit_many([query.id], change, "ada").refused == {}
+    kept = definitions.get(query.id)
+    assert (kept.description, kept.tags, kept.version) == ("theirs", ("ours",), 3)
+
+
+def test_who_is_always_slower_is_told_to_try_again(editing, query):
+    def change(current):
+        editing.edit(query.id, {"description": f"version {current.version}"}, "bo")
+        return {"tags": ["ours"]}
+
+    assert editing.edit_many([query.id], change, "ada").refused == {query.id: BUSY}
+
+
+def test_many_are_deleted_with_those_that_run_cancelled(editing, query, told):
+    del told[:]
+    many = editing.delete_many([query.id, 99], "bo")
+    assert [one.id for one in many.done] == [query.id]
+    assert many.refused == {99: "there is no such query"}
+    assert [event.name for event in told] == ["scheduled_query.deleted"]

@@ -53,8 +53,18 @@ def test_what_was_deleted_does_not_return(tmp_path: Path):
     with started(tmp_path) as parts:
         for query in list(parts.definitions.all()):
             parts.editing.delete(query.id, "ada")
+        for board in parts.boards.page(0, 50)[0]:
+            parts.board_editing.delete(board.id, "ada")
     with started(tmp_path) as parts:
         assert list(parts.definitions.all()) == []
+        assert parts.boards.page(0, 50) == ([], 0)
+
+
+def test_the_samples_stand_on_a_board(tmp_path: Path):
+    with started(tmp_path) as parts:
+        [board], _ = parts.boards.page(0, 50)
+        assert (board.draft.name, len(board.draft.cards)) == (samples.BOARD, len(samples.CARDS))
+        assert board.draft.query_ids < {query.id for query in parts.definitions.all()}
 
 
 def test_who_wants_no_samples_gets_none(tmp_path: Path):

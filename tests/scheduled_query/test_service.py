@@ -244,7 +244,7 @@ def test_three_thousand_due_in_one_minute_are_all_executed_once(
     ids = [first.id, *(copy["id"] for copy in copies)]
     clock.advance(30)
     here.service.tick()
-    while here.service._claims.has_due():
+    while here.service._claims.due_sources():
         here.settle()
     here.settle()
     with store.connect() as connection:

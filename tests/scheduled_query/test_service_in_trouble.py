@@ -143,10 +143,10 @@ def test_a_store_that_could_not_be_asked_is_asked_again_soon(world, add_query, m
     here, query = world(), add_query()
     make_due(query)
 
-    def away(**but_for):
+    def away():
         raise OSError("the store is away")
 
-    monkeypatch.setattr(here.service._claims, "has_due", away)
+    monkeypatch.setattr(here.service._claims, "due_sources", away)
     with pytest.raises(OSError, match="away"):
         here.service.tick()
     monkeypatch.undo()

@@ -203,3 +203,44 @@ def test_the_menu_leads_admins_to_the_page(admin: TestClient) -> None:
     assert re.search(
         r'<a href="/task_worker/"[^>]*><i class="fas fa-gears"></i>Tasks</a>', admin.get("/task_worker/").text
     )
+
+
+def test_a_job_is_named_and_linked_by_its_owner(
+    admin: TestClient, host: Plugbay, engine: EmbeddedEngine
+) -> None:
+    engine.handle(owner="shop", name="pack", call=lambda job: None)
+    asked = []
+
+    def describe(payloads):
+        asked.append(payloads)
+        return [[(f"Parcel {number}", f"/shop/{number}") for number in one["parcels"]] for one in payloads]
+
+    host.get_module("task_worker").describe("shop", "pack", describe)
+    engine.submit("shop", "pack", {"parcels": [1]})
+    engine.submit("shop", "pack", {"parcels": list(range(1, 8))})
+    assert engine.wait_idle(PATIENCE_S)
+    page = admin.get("/task_worker/").text
+    assert '<a class="text-break" href="/shop/1">Parcel 1</a>' in page
+    assert "Parcel 5</a> and 2 more" in page
+    assert "parcels" not in page
+    assert len(asked) == 1
+
+
+def test_who_fails_to_say_leaves_the_payload(
+    admin: TestClient, host: Plugbay, engine: EmbeddedEngine
+) -> None:
+    engine.handle(owner="shop", name="pack", call=lambda job: None)
+    host.get_module("task_worker").describe("shop", "pack", lambda payloads: 1 / 0)
+    engine.submit("shop", "pack", {"parcels": [1]})
+    assert engine.wait_idle(PATIENCE_S)
+    assert "parcels" in text_of(admin)
+
+
+def test_what_ran_is_paged(admin: TestClient, engine: EmbeddedEngine) -> None:
+    engine.handle(owner="shop", name="pack", call=lambda job: None)
+    engine.submit_many("shop", "pack", [{"n": number} for number in range(30)])
+    assert engine.wait_idle(PATIENCE_S)
+    assert "1–25 of 30" in text_of(admin)
+    assert "26–30 of 30" in text_of(admin, "/task_worker/?page=2")
+    assert "26–30 of 30" in text_of(admin, "/task_worker/live?page=99")
+    assert "1–25 of 30" in text_of(admin, "/task_worker/?page=x")

@@ -57,7 +57,10 @@ def test_the_gallery_shows_every_tool_and_its_source(admin: Visitor):
     assert "{{ ui.table(columns, rows, label=&#34;Orders per country&#34;) }}" in page.text
 
 
-def test_the_gallery_has_a_menu_entry_for_administrators(host: Plugbay, admin: Visitor):
+def test_the_gallery_is_in_the_menu_of_developers_alone(host: Plugbay, admin: Visitor):
+    assert 'href="/ui_tools/"' not in admin.get("/account").text
+    host.config.debug = True
+    host.get_module("ui_tools").on_load_complete(host)
     assert 'href="/ui_tools/"' in admin.get("/account").text
     add_user(host.store, "vera", PASSWORD, role="viewer")
     vera = Visitor(host.app)

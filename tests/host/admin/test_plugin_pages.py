@@ -115,7 +115,8 @@ def test_a_folder_with_an_odd_name_can_be_looked_at(make_host, client_of, tmp_pa
 def test_the_overview_tells_what_a_plugin_contributes(client: TestClient):
     page = client.get(overview("greeter")).text
     text = words(page)
-    assert "greeter loaded" in text
+    assert "greeter 1.2.3 loaded" in text
+    assert text.index("Settings") < text.index("Routes")
     assert "Version 1.2.3" in text
     assert "Mounted at /greeter" in text
     assert "GET /greeter/" in text

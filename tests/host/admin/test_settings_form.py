@@ -8,8 +8,17 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
-from plugbay.admin.settings_form import TYPE_AGAIN, Current, FormField, form_fields, read_form, read_reset
-from plugbay.admin.settings_values import shapes_of
+from plugbay import FormHint
+from plugbay.admin.settings_form import (
+    TYPE_AGAIN,
+    Current,
+    FormField,
+    form_fields,
+    grouped,
+    read_form,
+    read_reset,
+)
+from plugbay.admin.settings_values import shapes_of, size_text
 from plugbay.settings import MASK
 from pydantic import BaseModel, Field, SecretStr, field_validator, model_validator
 
@@ -358,3 +367,61 @@ def test_a_long_default_is_cut():
         text: str = "x" * 200
 
     assert form_fields(Long, "l", Current({}))[0].default == "x" * 80 + "…"
+
+
+class Hinted(BaseModel):
+    plain: int = 1
+    kept: Annotated[int, FormHint("History", unit="days", words={-1: "for ever"})] = Field(-1, ge=-1, le=3650)
+    size: Annotated[int, FormHint("History", unit="bytes", words={-1: "no limit"})] = Field(
+        100_000_000, ge=-1, le=10**12
+    )
+    region: Annotated[str, FormHint("Shop", choices="regions")] = "eu"
+    late: Annotated[int, FormHint("History", unit="seconds")] = Field(3600, ge=0)
+
+
+def hinted(**values: Any) -> Current:
+    return Current(Hinted(**values).model_dump())
+
+
+def hinted_field(name: str, given: Current | None = None) -> FormField:
+    return next(each for each in form_fields(Hinted, "shop", given or hinted()) if each.name == name)
+
+
+def test_fields_stand_below_their_headings_in_the_order_of_the_model():
+    groups = grouped(form_fields(Hinted, "shop", hinted()))
+    found = {heading: [each.name for each in fields] for heading, fields in groups.items()}
+    assert found == {"": ["plain"], "History": ["kept", "size", "late"], "Shop": ["region"]}
+
+
+def test_numbers_have_units_and_words():
+    assert (hinted_field("kept").default, hinted_field("kept").shape.rule) == ("for ever", "at most 3,650")
+    assert (hinted_field("size").text, hinted_field("size").default) == ("100 MB", "100 MB")
+    assert hinted_field("size").shape.rule == "at most 1 TB"
+    assert hinted_field("late").default == "3,600 seconds"
+    assert hinted_field("kept").is_worded
+    assert not hinted_field("kept", hinted(kept=7)).is_worded
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("64 kB", 64_000), ("1.5GB", 1_500_000_000), ("7", 7), ("2 mb", 2_000_000), ("10 B", 10), ("-1", -1)],
+)
+def test_a_size_is_read_as_people_write_it(typed: str, meant: int):
+    assert read_form(Hinted, hinted(), {"size": typed}).changes == {"size": meant}
+
+
+@pytest.mark.parametrize("typed", ["much", "1.2.3 MB", "5 XB", "", "0.0001 kB", "9 TB"])
+def test_what_is_no_size_is_told(typed: str):
+    assert read_form(Hinted, hinted(), {"size": typed}).errors["size"]
+
+
+def test_a_size_that_was_left_as_it_was_is_no_change():
+    assert read_form(Hinted, hinted(size=65_536), {"size": "65.536 kB"}).changes == {}
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0"), (-1, "-1"), (999, "999"), (1000, "1 kB"), (65_536, "65.536 kB"), (10**13, "10 TB")],
+)
+def test_a_size_is_said_exactly(count: int, text: str):
+    assert size_text(count) == text

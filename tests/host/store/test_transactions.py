@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from plugbay.errors import StoreBusy
-from plugbay.store import Store, new_metadata
+from plugbay.store import Store, UntilChanged, new_metadata
 from plugbay.store import engines as store_failures
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -287,3 +287,33 @@ def test_orm_is_not_loaded_until_a_session_is_asked_for(data_dir: Path) -> None:
     """
     said = subprocess.run([sys.executable, "-c", program, str(data_dir)], capture_output=True, text=True)
     assert said.stdout.split() == ["False", "True"]
+
+
+def test_a_stamp_stays_until_somebody_changes_something(store: Store):
+    before = store.stamp()
+    assert store.stamp() == before
+    assert texts(store) == []
+    assert store.stamp() == before
+    with store.begin() as connection:
+        connection.execute(sa.insert(notes).values(text="new"))
+        assert store.stamp() == before or store.dialect == "postgresql"  # not seen by others yet
+    after = store.stamp()
+    assert after != before
+    assert store.stamp() == after
+
+
+def test_a_stamp_tells_of_changes_by_other_processes(sqlite_store: Store):
+    before = sqlite_store.stamp()
+    change = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit()"
+    insert = "INSERT INTO notes (text) VALUES ('theirs')"
+    subprocess.run([sys.executable, "-c", change, str(sqlite_store.url.database), insert], check=True)
+    assert sqlite_store.stamp() != before
+
+
+def test_what_was_read_is_kept_until_somebody_changes_something(store: Store):
+    asked: list[int] = []
+    count = UntilChanged(store, lambda: (asked.append(1), len(texts(store)))[1])
+    assert (count(), count(), len(asked)) == (0, 0, 1)
+    with store.begin() as connection:
+        connection.execute(sa.insert(notes).values(text="new"))
+    assert (count(), count(), len(asked)) == (1, 1, 2)

@@ -125,6 +125,21 @@ def test_a_mute_that_ends_while_it_fires_is_one_message(watch: Watch, receiver: 
     assert [len(event.deliveries) for event in watch.told(alert)] == [0, 1]
 
 
+@pytest.mark.parametrize("brought", [{}, {"result_json": "[[null]]"}])
+def test_an_execution_between_the_end_of_a_mute_and_the_next_look_does_not_hide_it(
+    watch: Watch, receiver: Receiver, brought: dict[str, str]
+):
+    watch.channel("ops", receiver.url)
+    query = watch.add_query()
+    alert = watch.alert(query)
+    watch.alerts.mute(alert.id, 30)
+    watch.record(query, 11)
+    watch.clock.advance(30 * 60 + 1)
+    watch.record(query, 12, **brought)
+    watch.minutes(2)
+    assert receiver.titles == ["[still firing, warning] Orders: the value is above 10"]
+
+
 def test_a_mute_that_ends_when_all_is_well_again_says_nothing(watch: Watch, receiver: Receiver):
     watch.channel("ops", receiver.url)
     query = watch.add_query()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plugbay_scheduled_query.web.api import schemas
+from plugbay_scheduled_query.web.api import schedule, schemas, source_schemas
 from pydantic import BaseModel
 
 DOCS = Path(__file__).parents[3] / "docs" / "api.md"
@@ -28,7 +28,7 @@ def operations(openapi) -> dict[str, dict[str, Any]]:
 
 
 def test_every_endpoint_has_a_summary_a_description_a_tag_and_a_login(operations):
-    assert len(operations) == 37
+    assert len(operations) == 50
     for name, operation in operations.items():
         assert operation["summary"], name
         assert operation["description"], name
@@ -78,10 +78,13 @@ def test_real_answers_have_the_documented_shape(service):
     matches(schemas.ResultAnswer, viewer.get(f"/api/results/{made['id']}.json").json())
     matches(schemas.CronAnswer, viewer.get("/api/cron", params={"expression": "@daily"}).json())
     matches(schemas.TryAnswer, service.editor.post("/api/try", json={"query": "SELECT 1"}).json())
-    matches(schemas.SourceAnswer, service.admin.get("/api/data-sources/1").json())
-    matches(schemas.SourceList, viewer.get("/api/data-sources").json())
-    matches(schemas.TestAnswer, service.admin.post("/api/data-sources/1/test").json())
-    matches(schemas.SchemaAnswer, service.editor.get("/api/data-sources/1/schema").json())
+    asked = {"at": "2026-11-15 12:00:00"}
+    matches(schedule.WhyAnswer, viewer.get(f"{path}/why", params=asked).json())
+    matches(schedule.ScheduleAnswer, viewer.get("/api/schedule").json())
+    matches(source_schemas.SourceAnswer, service.admin.get("/api/data-sources/1").json())
+    matches(source_schemas.SourceList, viewer.get("/api/data-sources").json())
+    matches(source_schemas.TestAnswer, service.admin.post("/api/data-sources/1/test").json())
+    matches(source_schemas.SchemaAnswer, service.editor.get("/api/data-sources/1/schema").json())
     matches(schemas.Problem, viewer.get("/api/scheduled-queries/999999").json())
 
 
@@ -102,7 +105,7 @@ def comparable(value: Any) -> Any:
 def test_the_examples_of_the_docs_are_true(run_service, tmp_path):
     with run_service(tmp_path) as service:
         examples = EXAMPLE.findall(DOCS.read_text())
-        assert len(examples) == 18
+        assert len(examples) == 24
         for method, path, body, kind, status, told in examples:
             given = json.loads(body) if body else None
             answer = service.admin.request(method, path, json=given)

@@ -82,6 +82,7 @@ WRITING = [
     ("POST", "/api/try"),
     ("POST", "/api/data-sources"),
     ("PATCH", "/api/data-sources/1"),
+    ("POST", "/api/schedule"),
 ]
 ODD_TEXTS = [
     "\0",
@@ -129,12 +130,12 @@ def test_any_value_in_any_field_of_a_trial_is_taken_or_refused(service, field, v
     assert answer.status_code in (200, 422)
 
 
-@pytest.mark.parametrize("field", ["name", "url", "accepts_unguarded"])
+@pytest.mark.parametrize("field", ["name", "url", "accepts_unguarded", "pace_s", "max_parallel"])
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value)[:20])
 def test_any_value_in_any_field_of_a_source_is_taken_or_refused(service, field, value):
     given = {"name": service.unique("h"), "url": f"sqlite:///{service.shop}", field: value}
     assert service.admin.post("/api/data-sources", json=given).status_code in (201, 422)
-    if field != "accepts_unguarded":
+    if field in ("name", "url"):
         assert service.admin.patch("/api/data-sources/1", json={field: value}).status_code == 422
 
 
@@ -198,6 +199,7 @@ def test_any_text_for_an_id_is_answered(service, path, text):
         ("/api/execution-history/{id}", ["page", "limit", "status_filter", "date_from", "date_to"]),
         ("/api/cron", ["expression", "timezone", "count"]),
         ("/api/data-sources/1/schema", ["refresh"]),
+        ("/api/scheduled-queries/{id}/why", ["at"]),
     ],
 )
 def test_any_text_for_a_parameter_is_taken_or_refused(service, query_id, path, names, text):

@@ -12,7 +12,7 @@ ADDED = {
     "last_status",
     "last_error",
     "last_duration_ms",
-    "running",
+    *("running", "waiting_for"),
     "next_run_at",
     "data_source",
     "timezone",

@@ -7,6 +7,8 @@ SEEING = [
     ("GET", "/api/scheduled-queries"),
     ("GET", "/api/scheduled-queries/{query}"),
     ("GET", "/api/execution-history/{query}"),
+    ("GET", "/api/executions"),
+    ("GET", "/api/executions/diff?before={execution}&after={execution}"),
     ("GET", "/api/executions/{execution}"),
     ("GET", "/api/executions/{execution}/result.csv"),
     ("GET", "/api/executions/{execution}/result.json"),
@@ -15,6 +17,10 @@ SEEING = [
     ("GET", "/api/cron?expression=@daily"),
     ("GET", "/api/data-sources"),
     ("GET", "/api/data-sources/1"),
+    ("GET", "/api/scheduled-queries/{query}/versions"),
+    ("GET", "/api/boards"),
+    ("GET", "/api/scheduled-queries/{query}/why?at=2026-11-15 12:00:00"),
+    ("GET", "/api/schedule"),
 ]
 CHANGING = [
     ("POST", "/api/scheduled-queries"),
@@ -23,14 +29,20 @@ CHANGING = [
     ("GET", "/api/run-now/{query}"),
     ("POST", "/api/run-now/{query}"),
     ("POST", "/api/cancel/{query}"),
+    ("POST", "/api/scheduled-queries/bulk"),
     ("POST", "/api/try"),
     ("GET", "/api/data-sources/1/schema"),
+    ("POST", "/api/scheduled-queries/{query}/restore"),
+    ("POST", "/api/boards"),
+    ("PATCH", "/api/boards/1"),
+    ("DELETE", "/api/boards/1"),
 ]
 KEEPING = [
     ("POST", "/api/data-sources"),
     ("PATCH", "/api/data-sources/1"),
     ("DELETE", "/api/data-sources/1"),
     ("POST", "/api/data-sources/1/test"),
+    ("POST", "/api/schedule"),
 ]
 UNKNOWN = "999999"
 

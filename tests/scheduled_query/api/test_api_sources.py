@@ -9,7 +9,18 @@ from plugbay_scheduled_query.tables import data_sources
 
 UNREACHABLE = "postgresql://reader:s3cret@127.0.0.1:1/shop"
 NEW = {"id", "name", "dialect", "url", "warnings"}
-FOR_ALL = {"id", "name", "dialect", "origin", "locked", "query_count", "capacity", "paused"}
+FOR_ALL = {
+    "id",
+    "name",
+    "dialect",
+    "origin",
+    "locked",
+    "query_count",
+    "capacity",
+    "paused",
+    "pace_s",
+    "max_parallel",
+}
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 import "./app/copy.js";
 import "./app/htmx.js";
 import "./app/icons.js";
+import "./app/settings.js";
 import "./app/times.js";
 import { toast, adopt } from "./app/toasts.js";
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from plugbay.metrics import metric_header, metric_sample
     from plugbay.plugins.service import PluginService
     from plugbay.secrets import Secrets
-    from plugbay.settings import HostConfig
-    from plugbay.store import Store, UTCDateTime, after_commit, new_metadata
+    from plugbay.settings import FormHint, HostConfig
+    from plugbay.store import Store, UntilChanged, UTCDateTime, after_commit, new_metadata
     from plugbay.web import FlashMessage, flash
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "Event",
     "EventBus",
     "FlashMessage",
+    "FormHint",
     "Host",
     "HostConfig",
     "InvalidConfig",
@@ -49,6 +50,7 @@ __all__ = [
     "Store",
     "SystemClock",
     "UTCDateTime",
+    "UntilChanged",
     "User",
     "after_commit",
     "data_dir_option",
@@ -86,8 +88,8 @@ _ROOMS = {
     "metrics": ["metric_header", "metric_sample"],
     "plugins.service": ["PluginService"],
     "secrets": ["Secrets"],
-    "settings": ["HostConfig"],
-    "store": ["Store", "UTCDateTime", "after_commit", "new_metadata"],
+    "settings": ["FormHint", "HostConfig"],
+    "store": ["Store", "UTCDateTime", "UntilChanged", "after_commit", "new_metadata"],
     "web": ["FlashMessage", "flash"],
 }
 

@@ -1,5 +1,6 @@
 """The application that `plugbay serve` runs: Plugbay alone, with its own documentation and error pages."""
 
+import secrets
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
@@ -89,8 +90,10 @@ async def on_store_trouble(request: Request, error: Exception) -> Response:
 
 async def on_failure(request: Request, error: Exception) -> Response:
     """What nobody foresaw."""
-    log.error("request_failed", method=request.method, path=request.url.path, error=type(error).__name__)
-    text = "Something went wrong on the server. The log says what."
+    number = secrets.token_hex(4)  # short enough to be read out on the telephone
+    facts = {"id": number, "method": request.method, "path": request.url.path}
+    log.error("request_failed", **facts, error=type(error).__name__)
+    text = f"Something went wrong on the server. The log says what, where it says id={number}."
     if wants_page(request):
         return _error_page(request, 500, text)
     return JSONResponse({"detail": text}, status_code=500)

@@ -132,6 +132,10 @@ class UnknownUser(AccountError):
     """There is no user named {name!r}."""
 
 
+class UnknownToken(AccountError):
+    """There is no token with the number {id}, or it is revoked already: see `plugbay token list`."""
+
+
 class UnknownRole(AccountError):
     """The role must be viewer, editor or admin; not {role!r}."""
 

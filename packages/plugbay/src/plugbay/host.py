@@ -98,6 +98,7 @@ class Plugbay:
             self.records.menu_overrides,
             self.records.save_menu_overrides,
             bool(self.config.show_empty_menu_entries),
+            self._comes_late,
         )
         self.templates = Templates(self._page_context)
         self.metrics = MetricsRegistry()
@@ -192,6 +193,10 @@ class Plugbay:
     def _contribution(self, owner: str, router: APIRouter, prefix: str, *gates: Any) -> Contribution:
         is_shown = bool(self.config.include_in_schema)
         return Contribution(owner, router, prefix, [Depends(gate) for gate in gates], is_shown)
+
+    def _comes_late(self, owner: str) -> bool:
+        """Whether the menu has the entries of this owner below those of installed plugins."""
+        return self.modules.is_in_folder(owner)
 
     def _page_context(self, request: Request) -> dict[str, Any]:
         """What every page needs."""

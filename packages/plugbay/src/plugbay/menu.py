@@ -73,11 +73,13 @@ class MenuManager:
         load_overrides: Callable[[], Overrides],
         save_overrides: Callable[[Overrides], None],
         show_empty: bool = True,
+        comes_late: Callable[[str], bool] = lambda owner: False,
     ) -> None:
         self._events = events
         self._load_overrides = load_overrides
         self._save_overrides = save_overrides
         self._show_empty = show_empty
+        self._comes_late = comes_late  # whose entries stand below those of the others
         self._entries: tuple[MenuEntry, ...] = ()
         self._lock = threading.Lock()
 
@@ -92,7 +94,10 @@ class MenuManager:
         role: str = "viewer",
         position: int = 0,
     ) -> None:
-        """Adds an entry for visitors with `role`; lower positions come first, then the order of adding."""
+        """Adds an entry for visitors with `role`; lower positions come first, then the order of adding.
+
+        What a plugin in a folder adds stands below what installed ones did: a new one does not take over `/`.
+        """
         if menu_type not in TYPES:
             raise ValueError(f"menu_type must be one of {', '.join(TYPES)}; not {menu_type!r}")
         entry = MenuEntry(owner, label, url, icon, menu_type, role, position)
@@ -112,7 +117,7 @@ class MenuManager:
         """Every entry as the admin sees it: overrides applied, hidden ones included."""
         overrides = self._load_overrides()
         changed = [apply_override(entry, overrides.get(entry.key)) for entry in self._entries]
-        return sorted(changed, key=lambda entry: entry.position)
+        return sorted(changed, key=lambda entry: (entry.position, self._comes_late(entry.owner)))
 
     def sections(self, visitor: Visitor | None, path: str = "") -> list[MenuSection]:
         """The menu as this visitor sees it on the page at `path`."""

@@ -25,6 +25,22 @@ LIKENESS = 0.7  # of two names, from 0 to 1: some letters or a word too many or 
 log = get_logger(__name__)
 
 
+@dataclass(frozen=True)
+class FormHint:
+    """How the settings page shows a field: `Annotated[int, FormHint("History", unit="days")]`."""
+
+    group: str = ""
+    """The heading below which it stands, with all others that name it."""
+    unit: str = ""
+    """What a number counts, said beside it; `bytes` are entered as `64 kB` or `1.5 GB`, too."""
+    words: Mapping[int, str] = field(default_factory=dict)
+    """What certain numbers mean, each a box to tick instead: `{-1: "no limit"}`."""
+    choices: str = ""
+    """The method of the plugin's class that tells what can be picked, as a list of texts."""
+    button: tuple[str, str] | None = None
+    """A label and a path of the plugin's, which a button beside the field posts to."""
+
+
 class HostConfig(BaseModel):
     """Each field can be set by keyword or by the environment variable `PLUGBAY_<FIELD>`."""
 
@@ -58,6 +74,7 @@ class HostConfig(BaseModel):
     public_url: str | None = Field(
         None, description="The address under which people reach Plugbay, for links in messages."
     )
+    debug: bool | None = Field(False, description="Whether the menu shows what is for developers.")
     samples: bool | None = Field(
         None,
         description="Whether plugins make samples at the first start; unset, `plugbay serve` has them made.",
@@ -75,6 +92,7 @@ class HostConfig(BaseModel):
         "include_in_schema",
         "show_empty_menu_entries",
         "install_module_requirement_at_start",
+        "debug",
         mode="before",
     )
     @classmethod

@@ -1,15 +1,18 @@
 """Puts the service together when the server starts, and takes it apart when it stops."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from plugbay import Plugbay
+from sqlalchemy.exc import SQLAlchemyError
 
 from plugbay_scheduled_query.alerts.backtest import Backtest
 from plugbay_scheduled_query.alerts.delivery import Delivery
 from plugbay_scheduled_query.alerts.editing import AlertEditing, ChannelEditing
 from plugbay_scheduled_query.alerts.telling import AlertTelling
+from plugbay_scheduled_query.boards import BoardEditing
 from plugbay_scheduled_query.catalogue import Catalogue
 from plugbay_scheduled_query.catalogue.editing import SourceEditing
 from plugbay_scheduled_query.core.model import Execution, Outcome, Run
@@ -18,13 +21,18 @@ from plugbay_scheduled_query.metrics.alerting import AlertMetrics
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.metrics.health import HealthMetrics, Slots
 from plugbay_scheduled_query.queries.capacity import Capacities
-from plugbay_scheduled_query.queries.editing import QueryEditing, Trying
+from plugbay_scheduled_query.queries.editing import QueryEditing
+from plugbay_scheduled_query.queries.reasons import Reasons
+from plugbay_scheduled_query.queries.trying import Trying
+from plugbay_scheduled_query.queries.versions import QueryVersions
 from plugbay_scheduled_query.repository.alert_events import AlertEvents
 from plugbay_scheduled_query.repository.alert_judging import AlertLooks
 from plugbay_scheduled_query.repository.alert_states import AlertStates
 from plugbay_scheduled_query.repository.alerts import Alerts
+from plugbay_scheduled_query.repository.boards import Boards
 from plugbay_scheduled_query.repository.channels import Channels
 from plugbay_scheduled_query.repository.definitions import Definitions
+from plugbay_scheduled_query.repository.evidence import Evidence
 from plugbay_scheduled_query.repository.gauges import StoredGauges
 from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.outbox import Outbox
@@ -33,12 +41,17 @@ from plugbay_scheduled_query.repository.past import Past
 from plugbay_scheduled_query.repository.pauses import Pauses
 from plugbay_scheduled_query.repository.pruning import Housekeeping
 from plugbay_scheduled_query.repository.retiming import Retiming
-from plugbay_scheduled_query.repository.sources import SourceRepository
-from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S, most_at_once, most_by_hand
+from plugbay_scheduled_query.repository.sources import SourceRepository, StoredSource
+from plugbay_scheduled_query.repository.standouts import Standouts
+from plugbay_scheduled_query.repository.standstills import Standstills
+from plugbay_scheduled_query.repository.trends import Trends
+from plugbay_scheduled_query.repository.versions import Versions
+from plugbay_scheduled_query.runs.claiming import OWNER, PERIOD_S
 from plugbay_scheduled_query.runs.cluster import RUN_NOW, ClusterService
 from plugbay_scheduled_query.runs.disk import DiskRoom, free_bytes_at
 from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.runs.node import Node
+from plugbay_scheduled_query.runs.places import most_by_hand, places, workers_of_schedule
 from plugbay_scheduled_query.runs.service import JOB, TASK, Service
 from plugbay_scheduled_query.runs.stuck import StuckSessions
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
@@ -46,6 +59,7 @@ from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.web.dependencies import AlertParts, Parts
 from plugbay_scheduled_query.web.doors import LOOKS, TRIES, Doors
 
+QUERY_PAGE = "/scheduled_query/query"
 NOTIFY = "notify"
 DELIVER = "deliver_alerts"
 WATCH = "watch_alerts"
@@ -74,6 +88,8 @@ class Assembly:
     def enter_engine(self) -> None:
         """Says what the engine shall call, and when."""
         service = self.parts.service
+        with contextlib.suppress(SQLAlchemyError):  # a store that is away is found out by the first tick
+            self.parts.standstills.note_alive(is_start=True)
         if isinstance(service, ClusterService):
             self._enter_cluster(service)
         else:
@@ -97,6 +113,12 @@ class Assembly:
         self.engine.at(owner=OWNER, name="warm_gauges", when=self.parts.clock.now(), call=self._warm_gauges)
         service.start()
 
+    def subjects_of(self, payloads: Sequence[Mapping[str, Any]]) -> list[list[tuple[str, str]]]:
+        """Which queries each job runs, with the paths of their pages; those that are gone are left out."""
+        ids = [payload.get("queries", []) for payload in payloads]
+        names = self.parts.definitions.names_of({one for found in ids for one in found})
+        return [[(names[one], f"{QUERY_PAGE}/{one}") for one in found if one in names] for found in ids]
+
     def _enter_cluster(self, service: ClusterService) -> None:
         call, returned = service.execute, service.returned
         self.engine.handle(owner=OWNER, name=RUN_NOW, call=call, returned=returned)
@@ -104,7 +126,7 @@ class Assembly:
 
     def follow(self, settings: Settings) -> None:
         """Puts into effect what is not looked up each time it is needed."""
-        self.parts.executor.resize(_runners(self.engine, settings))
+        self.parts.executor.resize(_runners(self.engine))
         self.retiming.follow(settings.timezone)
         self.retiming.mend(settings.timezone)
         self.parts.catalogue.adopt(settings.named_sources())  # last: it may fail
@@ -113,6 +135,7 @@ class Assembly:
         """The task that the specification names: starts what is due, then tidies up a little."""
         self.retiming.mend_after_set_back(self.parts.settings().timezone)
         self.parts.sessions.revisit()
+        self.parts.standstills.note_alive()
         self.parts.service.tick()
         for _ in range(PURGE_STEPS):
             if not self._tidy():
@@ -147,6 +170,8 @@ class Assembly:
     def close(self, grace_s: float) -> None:
         """Ends everything that was started; what is not recorded is recovered at the next start."""
         self.parts.sessions.close()
+        with contextlib.suppress(SQLAlchemyError):  # the store may be away
+            self.parts.standstills.note_stop()
         self.parts.service.retire()
         self.engine.remove_owner(OWNER, grace_s)
         self.parts.alerts.delivery.close(max(grace_s, SENDING_GRACE_S))
@@ -154,23 +179,24 @@ class Assembly:
         self.parts.executor.close()
 
 
-def _runners(engine: Any, settings: Settings) -> int:
+def _runners(engine: Any) -> int:
     """As many as may be wanted at once: the schedule, people and those who look have theirs each."""
-    return most_at_once(engine.workers, settings) + most_by_hand(engine.workers) + ASIDES
+    return workers_of_schedule(engine.workers) + most_by_hand(engine.workers) + ASIDES
 
 
-def slots_of(engine: Any, settings: Settings) -> Slots:
+def slots_of(engine: Any, settings: Settings, sources: Iterable[StoredSource] = ()) -> Slots:
     """What of the engine's workers runs have, and may have."""
     runs = (OWNER, JOB), (OWNER, RUN_NOW)
     busy = sum((job.owner, job.name) in runs for job in engine.stats().running)
     nodes = engine.working_nodes if engine.is_shared else 1
-    return Slots(busy, nodes * most_at_once(engine.workers, settings))
+    own = {source.id: (source.pace_s, source.max_parallel) for source in sources}
+    return Slots(busy, nodes * places(engine.workers, settings.pace, own).total)
 
 
 def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> Assembly:
     """Builds the service from the host's store, clock and events."""
     store, clock = host.store, host.clock
-    executor = Executor(_runners(engine, settings()), asides=ASIDES, clock=clock)
+    executor = Executor(_runners(engine), asides=ASIDES, clock=clock)
     sources = SourceRepository(store, host.secrets, clock)
     catalogue = Catalogue(sources, executor, host)
     node = Node(host.data_dir, engine.node if engine.is_shared else None)
@@ -205,30 +231,52 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
     sessions.resumed = service.refill
     definitions, overview = Definitions(store, clock, alert_telling.tell), Overview(store)
     capacities = Capacities(definitions, catalogue, settings, clock)
+    standstills, describe = Standstills(store, clock), host.get_module("ui_tools").describe_cron  # type: ignore[union-attr]
+    reasons = Reasons(
+        Evidence(store, clock),
+        standstills,
+        sessions.pauses,
+        service.waiting_queries,
+        settings,
+        describe,
+        clock,
+    )
     editing = QueryEditing(definitions, catalogue, settings, host.events, capacities, service.cancel)
+    boards = Boards(store, clock)
     parts = Parts(
         host=host,
         clock=clock,
         settings=settings,
-        describe_cron=host.get_module("ui_tools").describe_cron,  # type: ignore[union-attr]
+        describe_cron=describe,
         definitions=definitions,
         histories=Histories(store),
         overview=overview,
         activity=Activity(store, clock),
+        standouts=Standouts(store, clock),
         capacities=capacities,
+        reasons=reasons,
+        standstills=standstills,
         sources=sources,
         catalogue=catalogue,
-        source_editing=SourceEditing(sources, catalogue, executor),
+        source_editing=SourceEditing(sources, catalogue, executor, clock),
         executor=executor,
         service=service,
         sessions=sessions,
         disk=disk,
         gauges=gauges,
         editing=editing,
+        versions=QueryVersions(Versions(store), editing),
         trying=Trying(editing, executing),
         doors=Doors(overview.under_way),
         alerts=alert_parts,
+        boards=boards,
+        board_editing=BoardEditing(boards),
+        trends=Trends(store),
     )
+
+    def slots() -> Slots:
+        return slots_of(engine, settings(), catalogue.all())
+
     return Assembly(
         parts=parts,
         engine=engine,
@@ -236,9 +284,15 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
         retiming=Retiming(store, clock),
         notifications=notifications,
         health=HealthMetrics(
-            store, clock, settings, reports, notifications, lambda: slots_of(engine, settings()), disk
+            store,
+            clock,
+            settings,
+            reports,
+            notifications,
+            lambda: slots_of(engine, settings(), catalogue.all()),
+            disk,
         ),
-        alert_metrics=AlertMetrics(alert_parts.states, lambda: alert_parts.delivery.counts),
+        alert_metrics=AlertMetrics(store, alert_parts.states, lambda: alert_parts.delivery.counts),
         looks=AlertLooks(store, clock),
         alert_telling=alert_telling,
     )

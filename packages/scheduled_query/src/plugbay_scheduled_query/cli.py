@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -16,6 +16,9 @@ from plugbay_scheduled_query.core.schedule import BadCron, Schedule, UnknownTime
 if TYPE_CHECKING:
     from plugbay import Plugbay
 
+    from plugbay_scheduled_query.catalogue import Catalogue, SourceView
+    from plugbay_scheduled_query.catalogue.editing import SourceEditing
+    from plugbay_scheduled_query.core.model import Execution
     from plugbay_scheduled_query.queries.alert_transfer import AlertTransfer
     from plugbay_scheduled_query.queries.capacity import Capacities
     from plugbay_scheduled_query.queries.editing import QueryEditing
@@ -88,7 +91,7 @@ def cron(schedule: Schedule, timezone: tzinfo, after: datetime | None, count: in
 
 @click.group()
 def queries() -> None:
-    """Export and import the definitions of queries."""
+    """Run queries; export and import their definitions."""
 
 
 @queries.command("export")
@@ -132,6 +135,124 @@ def import_(file: IO[str], is_trial: bool, data_dir: Path | None) -> None:
         click.echo(sentence, err=True)
     if is_refused:
         raise SystemExit(1)
+
+
+@click.group()
+def sources() -> None:
+    """List and test data sources."""
+
+
+@sources.command("list")
+@data_dir_option
+def list_(data_dir: Path | None) -> None:
+    """Print each data source: its name, kind, pace in seconds (- is the setting's) and masked URL."""
+    with _opened_sources(data_dir) as (catalogue, _):
+        rows = [_source_line(view) for view in catalogue.views()]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        click.echo("  ".join(map(str.ljust, row, widths)).rstrip())
+
+
+@sources.command("test")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@data_dir_option
+def test(names: tuple[str, ...], data_dir: Path | None) -> None:
+    """Connect to the data sources of these names, or to all, and say what their accounts can do.
+
+    The exit status is 1 when one of them is not there or cannot be reached.
+    """
+    with _opened_sources(data_dir) as (catalogue, editing):
+        known = {source.name: source.id for source in catalogue.all()}
+        results = [_test_source(editing, name, known.get(name)) for name in names or known]
+    if not all(results):
+        raise SystemExit(1)
+
+
+def _source_line(view: "SourceView") -> tuple[str, str, str, str]:
+    stored = view.stored
+    pace = "-" if stored.pace_s is None else str(stored.pace_s)
+    return stored.name, stored.dialect, pace, view.masked_url or view.problem or "-"
+
+
+def _test_source(editing: "SourceEditing", name: str, source_id: int | None) -> bool:
+    """Whether it can be reached; what was found is told."""
+    if source_id is None:
+        click.echo(f"failed  {name}: there is no such data source")
+        return False
+    found = editing.test(source_id)
+    click.echo(f"failed  {name}: {found.error}" if found.error else f"ok      {name}: {found.server}")
+    for warning in found.warnings:
+        click.echo(f"        {warning}")
+    return found.error is None
+
+
+@contextmanager
+def _opened_sources(data_dir: Path | None) -> "Iterator[tuple[Catalogue, SourceEditing]]":
+    """The sources of the store and of the settings, and runners to ask them with."""
+    from plugbay_scheduled_query.catalogue import Catalogue, bring_in
+    from plugbay_scheduled_query.catalogue.editing import SourceEditing
+    from plugbay_scheduled_query.executor import Executor
+    from plugbay_scheduled_query.repository.sources import SourceRepository
+
+    with opened_host(data_dir) as host, closing(Executor(1, asides=1, clock=host.clock)) as executor:
+        stored = SourceRepository(host.store, host.secrets, host.clock)
+        catalogue = Catalogue(stored, executor, host)
+        bring_in(stored, _settings_of(host).named_sources(), catalogue.dialect_of)
+        yield catalogue, SourceEditing(stored, catalogue, executor, host.clock)
+
+
+@queries.command("run")
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print the execution as the API tells it.")
+@data_dir_option
+def run(name: str, as_json: bool, data_dir: Path | None) -> None:
+    """Run the query NAME now, wait for its end and print its result; exit 1 unless it succeeds.
+
+    It runs here, with the guard and the limits of every run, and is recorded as every run is; one that is
+    under way is joined. NAME may be the number of the query.
+    """
+    from plugbay_scheduled_query.one_run import run_once
+    from plugbay_scheduled_query.repository.definitions import Definitions
+    from plugbay_scheduled_query.web.api.json_text import execution_pieces
+
+    with opened_host(data_dir) as host:
+        settings = _settings_of(host)
+        query_id = _find(Definitions(host.store, host.clock), name)
+        execution = run_once(host, settings, query_id, BY)
+    if execution is None:
+        raise click.ClickException("it is not known how the run ended; see its history")
+    click.echo("".join(execution_pieces(execution)) if as_json else _as_text(execution), nl=as_json)
+    took = f"{execution.status.value} in {execution.duration_ms:,} ms"
+    click.echo(f"{took}: {execution.error_message}" if execution.error_message else f"{took}.", err=True)
+    if execution.status.value != "success":
+        raise SystemExit(1)
+
+
+def _find(definitions: "Definitions", name: str) -> int:
+    found = [query.id for query in definitions.all() if query.name == name]
+    if not found and name.isdecimal():
+        found = list(definitions.get_many([int(name[:9])]))
+    if len(found) != 1:
+        several = f"several queries are called {name}: {', '.join(map(str, found))}; give the number of one"
+        raise click.ClickException(several if found else f"there is no query called {name}")
+    return found[0]
+
+
+def _as_text(execution: "Execution") -> str:
+    """The result as a table for people, one row a line."""
+    if execution.result is None:
+        return ""
+    rows = [list(execution.result_key), *json.loads(execution.result)]
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
+    cut = ["(cut at the limit)"] if execution.truncated else []
+    return "".join(f"{line}\n" for line in [*lines, *cut])
+
+
+def _cell(value: Any) -> str:
+    text = value if isinstance(value, str) else "NULL" if value is None else json.dumps(value)
+    return " ".join(text.split()) if "\n" in text else text
 
 
 def _read(file: IO[str]) -> Any:

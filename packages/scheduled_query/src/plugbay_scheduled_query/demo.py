@@ -1,4 +1,4 @@
-"""The samples of a first start: a small shop whose numbers move with time, and six queries that watch it."""
+"""The samples of a first start: a shop whose numbers move with time, six queries that watch it, a board."""
 
 import math
 import sqlite3
@@ -115,20 +115,43 @@ ALERT: Mapping[str, Any] = {
     "message": "Look at the payment provider's status page first.",
 }
 
+BOARD = "Shop"
+CARDS: tuple[Mapping[str, Any], ...] = (  # `query` is the name of one
+    {"query": "Visitors now"},
+    {"query": "Revenue today"},
+    {"query": "Failed payments"},
+    {"text": "A board shows the results that you choose, in the order and size that you like."},
+    {"query": "Visitors now", "width": 2, "height": 2, "show": "chart"},
+    {"query": "Orders by country today", "width": 2, "height": 2},
+    {"query": "Stock running low", "width": 4, "height": 2, "show": "table"},
+)
+
 
 def make_once(parts: Parts) -> None:
-    """A source, six queries, each run once, and an alert; once ever, so what was deleted does not return."""
+    """A source, six queries, each run once, an alert and a board; once ever: the deleted do not return."""
     if not _is_first_time(parts):
         return
     source = Source(SOURCE, f"sqlite:///{write_database(parts.host.data_dir)}")
     if parts.sources.add_unless_there(source, "sqlite", Origin.SAMPLE) is None:
         return  # somebody has a source of that name: it is left alone
+    made: dict[str, int] = {}
     for fields in QUERIES:
         saved = parts.editing.create({**fields, "data_source": SOURCE}, AUTHOR)
         if isinstance(saved, Saved):
+            made[saved.query.name] = saved.query.id
             if saved.query.name == WATCHED:
                 parts.alerts.editing.create({**ALERT, "query_id": saved.query.id}, AUTHOR)
             parts.service.begin_now(saved.query.id, AUTHOR)
+    _make_board(parts, made)
+
+
+def _make_board(parts: Parts, made: Mapping[str, int]) -> None:
+    cards = [
+        {**card, "query_id": made[card["query"]]} if "query" in card else card
+        for card in CARDS
+        if "query" not in card or card["query"] in made
+    ]
+    parts.board_editing.create({"name": BOARD, "cards": cards}, AUTHOR)
 
 
 def _is_first_time(parts: Parts) -> bool:

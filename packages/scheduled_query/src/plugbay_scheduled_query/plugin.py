@@ -1,12 +1,14 @@
 """The plugin: what the host sees of the service."""
 
 from typing import Any
+from zoneinfo import available_timezones
 
 from plugbay import BaseModule, Event, Plugbay
 
 from plugbay_scheduled_query import demo
 from plugbay_scheduled_query.assembly import Assembly, assemble
 from plugbay_scheduled_query.runs.claiming import OWNER
+from plugbay_scheduled_query.runs.service import JOB
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.tables import channels, data_sources
 from plugbay_scheduled_query.web import router
@@ -46,6 +48,7 @@ class ScheduledQueryPlugin(BaseModule):
         menu.add(
             OWNER, "Results Widgets", "/scheduled_query/results-widgets", icon="fas fa-table-cells-large"
         )
+        menu.add(OWNER, "Boards", "/scheduled_query/boards", icon="fas fa-layer-group")
         menu.add(OWNER, "Alerts", "/scheduled_query/alerts", icon="fas fa-bell")
         menu.add(
             OWNER,
@@ -77,6 +80,14 @@ class ScheduledQueryPlugin(BaseModule):
         events.on("plugbay.settings_changed", self._when_settings_changed, owner=OWNER)
         events.on("plugbay.stopping", lambda event: self._stop(0.0), owner=OWNER)
 
+    def time_zones(self) -> list[str]:
+        """What the setting `timezone` can be."""
+        return sorted(available_timezones())
+
+    def source_names(self) -> list[str]:
+        """What the setting `default_data_source` can be; empty: the only one, if there is one."""
+        return ["", *(source.name for source in self.parts.catalogue.all())] if self._assembly else []
+
     def _firing_alerts(self) -> int:
         return self._assembly.parts.alerts.alerts.firing() if self._assembly else 0
 
@@ -84,18 +95,20 @@ class ScheduledQueryPlugin(BaseModule):
         self._stop(UNLOAD_GRACE_S)
 
     def _start(self, event: Event) -> None:
-        engine = self._host.get_module("task_worker").engine  # type: ignore[union-attr]
-        self._assembly = assemble(self._host, engine, lambda: self.module_settings)
+        worker: Any = self._host.get_module("task_worker")
+        self._assembly = assemble(self._host, worker.engine, lambda: self.module_settings)
         try:
             self._follow_settings()
         finally:  # a source that cannot be adopted now must not keep the others from being asked
             self._assembly.enter_engine()
+            worker.describe(OWNER, JOB, self._assembly.subjects_of)
         if self._host.config.samples:
             demo.make_once(self.parts)
 
     def _when_settings_changed(self, event: Event) -> None:
         if event.data["name"] in (OWNER, "task_worker") and self._assembly:  # whose workers are counted, too
             self._follow_settings()
+            self.parts.service.refill()  # another pace counts at once
 
     def _follow_settings(self) -> None:
         assert self._assembly

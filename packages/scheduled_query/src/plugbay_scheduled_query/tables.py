@@ -15,6 +15,9 @@ data_sources = sa.Table(
     sa.Column("secret_url", sa.Text, nullable=False),  # encrypted by the host
     sa.Column("is_unproven_accepted", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("origin", sa.String(10), nullable=False),  # settings, admin or sample
+    sa.Column("pace_s", sa.Integer),  # null: the setting interval
+    sa.Column("max_parallel", sa.Integer),  # null: the setting
+    sa.Column("last_test", sa.Text),  # JSON: when it was tested, and what came of it
     sa.Column("created_at", UTCDateTime, nullable=False),
     sa.Column("updated_at", UTCDateTime, nullable=False),
     sqlite_autoincrement=True,
@@ -38,6 +41,32 @@ pauses = sa.Table(
     sa.Column("title", sa.String(200), nullable=False),  # what the session was about
     sa.Column("since", UTCDateTime, nullable=False),
     sa.UniqueConstraint("source_id", "mark"),
+)
+
+# times in which the schedule started nothing: why a run is missing can be told long afterwards
+standstills = sa.Table(
+    "scheduled_query_standstills",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("kind", sa.String(10), nullable=False),  # down, all or source
+    sa.Column("source_id", sa.Integer),  # of the kind source
+    sa.Column("since", UTCDateTime, nullable=False),
+    sa.Column("until", UTCDateTime),  # null while it lasts
+    sa.Column("by", sa.String(150)),  # who paused; null where nobody wanted it
+    sa.Column("ended_by", sa.String(150)),
+    sa.Index("ix_scheduled_query_standstills", "kind", "until"),
+)
+
+# each time that a query was enabled or disabled
+switches = sa.Table(
+    "scheduled_query_switches",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("query_id", sa.Integer, nullable=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+    sa.Column("enabled", sa.Boolean, nullable=False),
+    sa.Column("by", sa.String(150)),
+    sa.Index("ix_scheduled_query_switches", "query_id", "at"),
 )
 
 queries = sa.Table(
@@ -72,6 +101,18 @@ queries = sa.Table(
     sa.Index("ix_scheduled_queries_next", "next_run_at"),
     sa.Index("ix_scheduled_queries_deleted", "deleted_at"),
     sqlite_autoincrement=True,  # the id of a deleted query never comes back
+)
+
+# what definitions were: a save keeps what it writes over, and the newest version is the definition itself
+versions = sa.Table(
+    "scheduled_query_versions",
+    metadata,
+    sa.Column("query_id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("at", UTCDateTime, nullable=False),
+    sa.Column("by", sa.String(150)),
+    sa.Column("source_id", sa.Integer, nullable=False),  # its name may be another by now
+    sa.Column("definition", sa.Text, nullable=False),  # JSON: the fields as the API takes them
 )
 
 states = sa.Table(
@@ -295,5 +336,21 @@ alert_deliveries = sa.Table(
     sa.Column("next_at", UTCDateTime),  # null: it is over
     sa.Index("ix_scheduled_query_alert_deliveries_due", "next_at"),
     sa.Index("ix_scheduled_query_alert_deliveries_of_channel", "channel_id", "next_at"),
+    sqlite_autoincrement=True,
+)
+
+boards = sa.Table(
+    "scheduled_query_boards",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String(200), nullable=False, unique=True),
+    sa.Column("span", sa.String(3), nullable=False),
+    # JSON, in their order; those of deleted queries are left out when it is read, and go with the next edit
+    sa.Column("cards", sa.Text, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("created_by", sa.String(150)),
+    sa.Column("created_at", UTCDateTime, nullable=False),
+    sa.Column("updated_by", sa.String(150)),
+    sa.Column("updated_at", UTCDateTime, nullable=False),
     sqlite_autoincrement=True,
 )

@@ -1,19 +1,28 @@
 """The admin's page: what is registered, what runs, what ran; call a task now, cancel a job."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
-from plugbay import CurrentUser, FlashMessage, Plugbay, flash, require_role
-from plugbay.web import host_of, url_below_root
+from plugbay import CurrentUser, FlashMessage, Plugbay, flash, get_logger, require_role
+from plugbay.web import host_of, plain_integer, url_below_root
 
-from plugbay_task_worker.engine import Engine
+from plugbay_task_worker.engine import Engine, JobView
 
+ROWS = 25  # of what ran, on a page
+MOST_SUBJECTS = 5  # of one job that are named; the others are counted
 LONGEST_PAYLOAD = 120  # characters: a row of a table, not a page
 UNITS = ((86_400, "d", "day"), (3600, "h", "hour"), (60, "min", "minute"), (1, "s", "second"))
+
+Subjects = Sequence[tuple[str, str]]
+"""What a job is about: titles, each with the path of its page."""
+Describe = Callable[[Sequence[Mapping[str, Any]]], Sequence[Subjects]]
+"""From the payloads of several jobs to what each of them is about."""
+
+log = get_logger(__name__)
 
 router = APIRouter(include_in_schema=False, dependencies=[require_role("admin")])
 
@@ -26,6 +35,32 @@ async def engine_of(request: Request) -> Engine:
 
 
 CurrentEngine = Annotated[Engine, Depends(engine_of)]
+
+
+class Describers:
+    """What jobs are about, in the words of their owners: asked only when somebody looks at the page."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[tuple[str, str], Describe] = {}
+
+    def add(self, owner: str, name: str, describe: Describe) -> None:
+        self._by_name[owner, name] = describe
+
+    def remove_owner(self, owner: str) -> None:
+        self._by_name = {key: call for key, call in self._by_name.items() if key[0] != owner}
+
+    def describe(self, jobs: Sequence[JobView]) -> dict[str, Subjects]:
+        """What each of these is about, by its id; who fails to say is left out."""
+        found: dict[str, Subjects] = {}
+        for key, call in list(self._by_name.items()):
+            mine = [job for job in jobs if job.kind == "job" and (job.owner, job.name) == key]
+            try:
+                told = call([job.payload for job in mine]) if mine else []
+            except Exception:
+                log.exception("describing_failed", owner=key[0], name=key[1])
+                continue
+            found |= {job.id: subjects for job, subjects in zip(mine, told, strict=False)}
+        return found
 
 
 @router.get("/")
@@ -100,8 +135,21 @@ WORDS = {
 
 def _page(request: Request, engine: Engine, name: str) -> Response:
     host: Plugbay = host_of(request)
-    context = {"stats": engine.stats(), "now": host.clock.now(), **WORDS}
+    stats = engine.stats()
+    page = min(_page_number(request), max(1, -(-len(stats.recent) // ROWS)))
+    recent = stats.recent[(page - 1) * ROWS : page * ROWS]
+    describers: Describers = host.get_module("task_worker").describers  # type: ignore[union-attr]
+    about = describers.describe([*stats.running, *recent])
+    shown = {"stats": stats, "recent": recent, "page": page, "rows": ROWS, "about": about}
+    context = {**shown, "most": MOST_SUBJECTS, "now": host.clock.now(), **WORDS}
     return host.templates.response(request, f"task_worker/{name}.html.j2", context)
+
+
+def _page_number(request: Request) -> int:
+    try:
+        return max(1, plain_integer(request.query_params.get("page", "1")))
+    except ValueError:
+        return 1
 
 
 def _back(request: Request, message: FlashMessage) -> Response:

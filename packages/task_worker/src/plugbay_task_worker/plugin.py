@@ -78,10 +78,16 @@ class TaskWorker(BaseModule):
     module_menu_type = "admin"
 
     engine: EmbeddedEngine
+    describers: pages.Describers
     _concurrency: int | None = None
+
+    def describe(self, owner: str, name: str, describe: pages.Describe) -> None:
+        """Has the page say what the jobs of that name are about: payloads in, titles with paths out."""
+        self.describers.add(owner, name, describe)
 
     def on_load(self) -> None:
         self.module_router = pages.router
+        self.describers = pages.Describers()
 
     def on_load_complete(self, fast_pluggy: Plugbay) -> None:
         role: Role = getattr(fast_pluggy.app.state, ROLE, Role(is_worker=False))
@@ -114,6 +120,7 @@ class TaskWorker(BaseModule):
             self._apply_settings()
 
     def _when_plugin_unloaded(self, event: Event) -> None:
+        self.describers.remove_owner(event.data["name"])
         self.engine.remove_owner(event.data["name"])
 
     def _when_stopping(self, event: Event) -> None:

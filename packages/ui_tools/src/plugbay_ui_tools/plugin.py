@@ -16,9 +16,6 @@ class UiTools(BaseModule):
 
     module_name = "ui_tools"
     module_version = "0.0.4"
-    module_menu_name = "UI gallery"
-    module_menu_icon = "fas fa-swatchbook"
-    module_menu_type = "admin"
     extra_css_files: ClassVar[list[str]] = ["dist/ui.css"]
     extra_js_files: ClassVar[list[str]] = ["dist/ui.js"]
 
@@ -26,6 +23,14 @@ class UiTools(BaseModule):
 
     def on_load(self) -> None:
         self.module_router = gallery.router
+
+    def on_load_complete(self, fast_pluggy: Plugbay) -> None:
+        """The gallery is for developers; others reach it by its address."""
+        if fast_pluggy.config.debug:
+            icon = "fas fa-swatchbook"
+            fast_pluggy.menu.add(
+                "ui_tools", "UI gallery", "/ui_tools/", icon=icon, menu_type="admin", role="admin"
+            )
 
     def after_setup_templates(self, fast_pluggy: Plugbay) -> None:
         for name, function in FILTERS.items():

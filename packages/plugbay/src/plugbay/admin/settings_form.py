@@ -1,7 +1,7 @@
 """The settings page of a plugin: its settings as a form, and the form as changes to them."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fastapi import HTTPException, Request
@@ -21,6 +21,7 @@ from plugbay.admin.settings_values import (
     to_text,
 )
 from plugbay.errors import PlugbayError
+from plugbay.logs import get_logger
 from plugbay.plugins import Plugin, PluginState
 from plugbay.plugins.service import PluginService
 from plugbay.settings import SettingsIncomplete, load_settings, settings_errors, variable_name
@@ -29,6 +30,8 @@ from plugbay.web.routers import QuickRouter
 
 RESET = "_reset"  # the name of the buttons; no setting begins with an underscore
 TYPE_AGAIN = "Type it again: what you typed is not sent back."
+
+log = get_logger(__name__)
 
 router = QuickRouter(include_in_schema=False, dependencies=[ADMINS])
 
@@ -70,10 +73,17 @@ class FormField:
     is_stored: bool = False
     replaced: str = ""
     error: str = ""
+    picks: tuple[str, ...] = ()
+    """What the plugin says can be picked; what is set is always one of them."""
 
     @property
     def choices(self) -> list[str]:
         return [choice_text(choice) for choice in self.shape.choices]
+
+    @property
+    def is_worded(self) -> bool:
+        """Whether the number that is set has a word of its own."""
+        return self.text in map(str, self.shape.hint.words)
 
     @property
     def is_multiline(self) -> bool:
@@ -120,8 +130,30 @@ def _form_page(
     found = settings_of(site.host, plugin)
     shown = {"errors": found.errors, **typed} if found else {}
     fields = form_fields(found.model, plugin.name, found.current, **shown) if found else []
-    context = {"plugin": plugin, "fields": fields, "errors": shown.get("errors", {})}
+    fields = [replace(field, picks=_picks(plugin, field)) for field in fields]
+    context = {"plugin": plugin, "groups": grouped(fields), "errors": shown.get("errors", {})}
     return site.page(request, "settings", context, status)
+
+
+def grouped(fields: Sequence[FormField]) -> dict[str, list[FormField]]:
+    """The fields below their headings, both in the order of the model; those without one come first."""
+    groups: dict[str, list[FormField]] = {"": []}
+    for one in fields:
+        groups.setdefault(one.shape.hint.group, []).append(one)
+    return {heading: found for heading, found in groups.items() if found}
+
+
+def _picks(plugin: Plugin, field: FormField) -> tuple[str, ...]:
+    """What the plugin's method tells; one that fails leaves a field to type into."""
+    tell = getattr(plugin.module, field.shape.hint.choices, None) if field.shape.hint.choices else None
+    if not callable(tell):
+        return ()
+    try:
+        found = [str(one) for one in tell()]
+    except Exception as error:
+        log.warning("choices_failed", plugin=plugin.name, field=field.name, error=repr(error))
+        return ()
+    return tuple(found if field.text in found else [field.text, *found])
 
 
 def _read(found: PluginSettings, typed: dict[str, str]) -> FormResult:

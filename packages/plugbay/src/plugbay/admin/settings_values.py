@@ -1,15 +1,17 @@
 """How a setting is entered: the shape of its field, its value as text and back. Pure: values only."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import to_jsonable_python
 
-from plugbay.settings import MASK, is_secret, revealed
+from plugbay.settings import MASK, FormHint, is_secret, revealed
 
 InputKind = Literal["switch", "integer", "number", "text", "select", "lines", "json"]
 _SCALARS: dict[str, InputKind] = {
@@ -30,6 +32,8 @@ _RULES = (
     ("maxItems", "entries: at most {}"),
     ("pattern", "matching {}"),
 )
+SIZES = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "kB": 10**3}  # largest first, as disks are sold
+NO_HINT = FormHint()
 LONGEST_DEFAULT = 80  # characters of a default that are shown beside its field
 
 
@@ -47,6 +51,12 @@ class Shape:
     max_length: int | None = None
     rule: str = ""
     """The bounds in words."""
+    hint: FormHint = NO_HINT
+    """What the plugin says about how to show it."""
+
+    @property
+    def is_size(self) -> bool:
+        return self.kind == "integer" and self.hint.unit == "bytes"
 
 
 class _LenientSchema(GenerateJsonSchema):
@@ -63,9 +73,19 @@ def shapes_of(model: type[BaseModel]) -> dict[str, Shape]:
     schema = model.model_json_schema(by_alias=False, schema_generator=_LenientSchema)
     properties, definitions = schema.get("properties", {}), schema.get("$defs", {})
     return {
-        name: _shape(properties.get(name, {}), definitions, is_secret(model, name))
-        for name in model.model_fields
+        name: _hinted(_shape(properties.get(name, {}), definitions, is_secret(model, name)), info.metadata)
+        for name, info in model.model_fields.items()
     }
+
+
+def _hinted(shape: Shape, metadata: list[Any]) -> Shape:
+    hint = next((one for one in metadata if isinstance(one, FormHint)), NO_HINT)
+    shape = replace(shape, hint=hint)
+    if shape.kind not in ("integer", "number") or not (hint.words or hint.unit):
+        return shape
+    bounds = (("at least", shape.minimum), ("at most", shape.maximum))
+    told = [(words, value) for words, value in bounds if value is not None and value not in hint.words]
+    return replace(shape, rule=", ".join(f"{words} {_figure(shape, value)}" for words, value in told))
 
 
 def _shape(schema: Mapping[str, Any], definitions: Mapping[str, Any], secret: bool) -> Shape:
@@ -141,7 +161,7 @@ def to_text(shape: Shape, value: Any) -> str:
         return json.dumps(plain, indent=2, ensure_ascii=False)
     if shape.kind == "lines":
         return "\n".join(_entries(value))
-    return choice_text(plain)
+    return size_text(plain) if shape.is_size and type(plain) is int else choice_text(plain)
 
 
 def from_text(shape: Shape, text: str) -> Any:
@@ -159,6 +179,8 @@ def from_text(shape: Shape, text: str) -> Any:
             return _from_json(text)
         case "integer" | "number" if not text.strip():
             raise NotUnderstood("Enter a number.")
+        case "integer" if shape.is_size:
+            return _size(text)
         case "integer" | "number":
             return text.strip()
     return text
@@ -171,8 +193,42 @@ def described(shape: Shape, value: Any) -> str:
     plain = _plain(value)
     if isinstance(plain, bool):
         return "on" if plain else "off"
+    if shape.kind in ("integer", "number") and plain is not None and (shape.hint.words or shape.hint.unit):
+        return _measured(shape, plain)
     text = ", ".join(_entries(value)) if shape.kind == "lines" and plain else _one_line(plain)
     return text if len(text) <= LONGEST_DEFAULT else text[:LONGEST_DEFAULT] + "…"
+
+
+def size_text(count: int) -> str:
+    """A number of bytes as people say it, exactly: `64 kB`, `65.536 kB`, or `-1`."""
+    for unit, size in SIZES.items():
+        if abs(count) >= size:
+            return f"{Decimal(count) / size:f} {unit}"
+    return str(count)
+
+
+def _size(text: str) -> int | str:
+    """The bytes that were meant; what is no size goes to the model as it is, which says so."""
+    found = re.fullmatch(r"(-?[\d.]{1,20})\s*([kMGT]?B)?", text.strip(), re.IGNORECASE)
+    if not found:
+        raise NotUnderstood("Enter a number of bytes, or a size such as 64 kB, 100 MB or 1.5 GB.")
+    units = {unit.casefold(): size for unit, size in SIZES.items()} | {"b": 1}
+    try:
+        count = Decimal(found[1]) * units[(found[2] or "b").casefold()]
+    except InvalidOperation:
+        raise NotUnderstood("Enter a number of bytes, or a size such as 64 kB.") from None
+    return int(count) if count == count.to_integral_value() else str(count)
+
+
+def _measured(shape: Shape, value: Any) -> str:
+    """A number with its unit, or the word for it."""
+    if value in shape.hint.words:
+        return shape.hint.words[value]
+    return _figure(shape, value) if shape.is_size else f"{value:,} {shape.hint.unit}".rstrip()
+
+
+def _figure(shape: Shape, value: Any) -> str:
+    return size_text(value) if shape.is_size else f"{value:,}"
 
 
 def choice_text(choice: Any) -> str:

@@ -13,7 +13,15 @@ from plugbay.auth.guard import (
     runs,
     scrapes,
 )
-from plugbay.auth.local import LocalAuthManager, add_user, create_token, ensure_first_admin
+from plugbay.auth.local import (
+    LocalAuthManager,
+    accounts_of,
+    add_user,
+    create_token,
+    ensure_first_admin,
+    set_password,
+    tokens_of,
+)
 from plugbay.auth.pages import ACCOUNT, account_router, login_router, logout_router, users_path, users_router
 from plugbay.auth.roles import ROLES, CurrentUser, Role, User, require_role, user_of
 from plugbay.errors import AccountError
@@ -33,6 +41,7 @@ __all__ = [
     "Role",
     "SecurityMiddleware",
     "User",
+    "accounts_of",
     "add_user",
     "auth_routers",
     "behind_login",
@@ -44,6 +53,8 @@ __all__ = [
     "require_role",
     "runs",
     "scrapes",
+    "set_password",
+    "tokens_of",
     "user_of",
 ]
 

@@ -43,6 +43,8 @@ SENT_BY_BROWSER = ("session", "app")  # whichever page asks: these logins need a
 POLICY_VIOLATION = 1008  # the close code of a WebSocket that is not let in
 MAX_BODY = 1024 * 1024  # bytes; the longest query text with its form is far below
 _ADMITTED = "plugbay_admitted"
+_TROUBLE = "plugbay_store_trouble"
+NO_BODY: Message = {"type": "http.request", "body": b"", "more_body": False}
 
 T = TypeVar("T")
 
@@ -131,6 +133,8 @@ class Guard(BehindLogin):
     async def admit(self, request: HTTPConnection) -> None:
         """All that the head of a request tells; once let in, it is let in."""
         state = claim(request.scope)
+        if trouble := state.get(_TROUBLE):
+            raise trouble
         if _ADMITTED not in state:
             if not has_marker(request.scope, open_to_all):
                 await self._let_in(request)
@@ -261,6 +265,8 @@ class _Exchange:
         if self._body is None:
             self._body = LimitedBody(self._scope, self._receive)
             await self._admit()
+        if _TROUBLE in self._state:
+            return NO_BODY
         if OURS in self._state:
             return await self._body.receive()
         return await self._receive()
@@ -268,7 +274,10 @@ class _Exchange:
     async def _admit(self) -> None:
         # FastAPI reads a body before it asks the guard: this way nobody's body is read for nothing
         if guard := guard_of(self._scope):
-            await guard.admit(HTTPConnection(self._scope))
+            try:
+                await guard.admit(HTTPConnection(self._scope))
+            except StoreError as trouble:  # FastAPI would call it a broken body: the guard says it again
+                self._state[_TROUBLE] = trouble
         elif open_to_all in dependencies_of(self._scope):
             claim(self._scope)
 

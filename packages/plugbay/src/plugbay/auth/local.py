@@ -186,20 +186,29 @@ def add_user(store: Store, name: str, password: str, role: str = DEFAULT_ROLE) -
     if not password:
         raise PasswordMissing
     _warn_of_short(name, password)
-    return _accounts(store).add(name, password, role)
+    return accounts_of(store).add(name, password, role)
+
+
+def set_password(store: Store, name: str, password: str) -> None:
+    """Gives a user a new password and ends their sessions; a short one is the operator's choice here too."""
+    if not password:
+        raise PasswordMissing
+    _warn_of_short(name, password)
+    accounts = accounts_of(store)
+    accounts.set_password(accounts.named(name), password)
 
 
 def create_token(
     store: Store, user_name: str, label: str, scope: str = "all", days: int | None = None
 ) -> str:
     """A new API token of a user; this is the only time it can be read."""
-    account = _accounts(store).named(user_name)
-    return Tokens(store, clock_of(store)).create(account.id, label, scope, days)
+    account = accounts_of(store).named(user_name)
+    return tokens_of(store).create(account.id, label, scope, days)
 
 
 def ensure_first_admin(store: Store, given: str | None = None) -> str | None:
     """Makes the user `admin` when there is no admin yet; returns the password if it was generated."""
-    accounts = _accounts(store)
+    accounts = accounts_of(store)
     if accounts.has_admin():
         return None
     password = given or secrets.token_urlsafe(GENERATED_BYTES)
@@ -211,8 +220,14 @@ def ensure_first_admin(store: Store, given: str | None = None) -> str | None:
     return None if given else password
 
 
-def _accounts(store: Store) -> Accounts:
+def accounts_of(store: Store) -> Accounts:
+    """The users of a store, for who has no host at hand."""
     return Accounts(store, clock_of(store), Passwords())
+
+
+def tokens_of(store: Store) -> Tokens:
+    """The tokens of a store, for who has no host at hand."""
+    return Tokens(store, clock_of(store))
 
 
 def _warn_of_short(name: str, password: str) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import click
 
-from plugbay.cli.commands import backup, check, plugin, plugins, secrets, serve, token, user
+from plugbay.cli.accounts import token, user
+from plugbay.cli.commands import backup, check, plugin, plugins, secrets, serve
+from plugbay.cli.moving import move
 from plugbay.errors import OperatorError, PlugbayError
 
 COMMANDS_GROUP = "plugbay.commands"
@@ -17,6 +19,7 @@ THREADS_LIMIT_S = 5.0  # for threads that plugins left, once the command has end
 BROUGHT_BY = {
     "cron": "plugbay-scheduled-query",
     "queries": "plugbay-scheduled-query",
+    "sources": "plugbay-scheduled-query",
     "worker": "plugbay-task-worker",
 }
 
@@ -42,14 +45,21 @@ class Commands(click.Group):
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Lists the contributed commands by name alone, so that help imports nothing."""
+        """Lists the contributed commands apart; one that cannot be imported says so, and help goes on."""
         own = [(name, command.get_short_help_str(80)) for name, command in sorted(self.commands.items())]
         others = [name for name in self.list_commands(ctx) if name not in self.commands]
         with formatter.section("Commands"):
             formatter.write_dl(own)
         if others:
             with formatter.section("Commands of plugins"):
-                formatter.write_dl([(name, "see its own --help") for name in others])
+                formatter.write_dl([(name, self._sentence_of(ctx, name)) for name in others])
+
+    def _sentence_of(self, ctx: click.Context, name: str) -> str:
+        try:
+            command = self.get_command(ctx, name)
+        except Exception as error:
+            return f"cannot be loaded: {type(error).__name__}: {error}"
+        return command.get_short_help_str(80) if command else ""
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -58,7 +68,7 @@ def root() -> None:
     """A plugin host for FastAPI applications."""
 
 
-for command in (serve, user, token, plugins, plugin, check, backup, secrets):
+for command in (serve, user, token, plugins, plugin, check, backup, move, secrets):
     root.add_command(command)
 
 

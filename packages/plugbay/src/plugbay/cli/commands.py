@@ -1,14 +1,13 @@
-"""The host's own commands: serve, user, token, backup, secrets, plugins, check, plugin new."""
+"""The host's own commands: serve, backup, secrets, plugins, check, plugin new."""
 
 import gc
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from plugbay.cli.options import config_with, data_dir_option, opened_host, opened_store
+from plugbay.cli.options import config_with, data_dir_option, opened_host
 from plugbay.errors import OperatorError
 from plugbay.logs import start_logging
 
@@ -65,57 +64,6 @@ def announce(bay: "Plugbay", address: str) -> None:
     for plugin in others:
         click.echo(f"  {plugin.name} is {plugin.state}: {plugin.reason}")
     click.echo("  Stop with Ctrl+C\n")
-
-
-@click.group()
-def user() -> None:
-    """Manage users."""
-
-
-@user.command("add")
-@click.argument("name")
-@click.option("--role", type=click.Choice(["admin", "editor", "viewer"]), default="editor", show_default=True)
-@data_dir_option
-def user_add(name: str, role: str, data_dir: Path | None) -> None:
-    """Add a user; the password comes from a prompt or from standard input."""
-    from plugbay import auth
-
-    password = _read_password()
-    with opened_store(data_dir) as store:
-        auth.add_user(store, name, password, role)
-    click.echo(f"The user {name} was added as {role}.", err=True)
-
-
-@click.group()
-def token() -> None:
-    """Manage API tokens."""
-
-
-@token.command("create")
-@click.option("--user", "user_name", required=True, help="Whose rights the token has.")
-@click.option("--name", "label", required=True, help="What it is for; shown in the list of tokens.")
-@click.option(
-    "--scope",
-    type=click.Choice(["metrics", "read", "run", "all"]),
-    default="all",
-    show_default=True,
-    help="metrics: /metrics alone; read: as a viewer; run: also Run Now and cancel; all: as the user.",
-)
-@click.option("--days", type=click.IntRange(1, 3650), help="When it ends; without it, never.")
-@data_dir_option
-def token_create(user_name: str, label: str, scope: str, days: int | None, data_dir: Path | None) -> None:
-    """Make an API token and print it, alone, on standard output; it is shown only this once."""
-    from plugbay import auth
-
-    with opened_store(data_dir) as store:
-        click.echo(auth.create_token(store, user_name, label, scope, days))
-
-
-def _read_password() -> str:
-    if sys.stdin.isatty():
-        given: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
-        return given
-    return sys.stdin.readline().rstrip("\r\n")
 
 
 @click.command()

@@ -98,6 +98,11 @@ class ModuleManager:
         except KeyError:
             raise UnknownPlugin(name=name) from None
 
+    def is_in_folder(self, name: str) -> bool:
+        """Whether there is such a plugin, and it comes from a folder, not from an installed package."""
+        plugin = self._plugins.get(name)
+        return plugin is not None and plugin.source.folder is not None
+
     def has_waiting(self) -> bool:
         """Whether there are plugins that were found, or unloaded, and wait to be loaded."""
         return any(plugin.state is PluginState.FOUND for plugin in self._plugins.values())

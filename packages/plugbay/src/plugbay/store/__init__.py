@@ -2,19 +2,27 @@
 
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import sqlalchemy as sa
 
 from plugbay.clock import Clock, StoreClock, SystemClock
 from plugbay.errors import BackupFailed
 from plugbay.private_files import PRIVATE_FILE, make_private_dir, make_private_file, sync_dir
-from plugbay.store.engines import busy_by_name, connect_arguments, open_postgresql, open_sqlite, store_url
+from plugbay.store.engines import (
+    busy_by_name,
+    connect_arguments,
+    open_postgresql,
+    open_sqlite,
+    sqlite_failure,
+    store_url,
+)
 from plugbay.store.migrating import migrate
 from plugbay.store.tables import UTCDateTime, metadata, new_metadata
 
@@ -26,11 +34,14 @@ __all__ = [
     "HOST_MIGRATIONS",
     "Store",
     "UTCDateTime",
+    "UntilChanged",
     "after_commit",
     "clock_of",
     "new_metadata",
     "open_store",
 ]
+
+T = TypeVar("T")
 
 HOST_MODULE = "plugbay"
 AFTER_COMMIT = "plugbay_after_commit"  # where a connection keeps what is to be called then
@@ -50,6 +61,8 @@ class Store:
         self.dialect = self.url.get_backend_name()
         opener = open_sqlite if self.dialect == "sqlite" else open_postgresql
         self.engine, self._reader = opener(self.url)
+        self._watching: sqlite3.Connection | None = None  # asks for nothing but the stamp
+        self._watch_lock = threading.Lock()
         self.ping()
 
     @property
@@ -129,6 +142,25 @@ class Store:
         """Copies a SQLite store to a new file, as it is at this moment, while others go on writing."""
         backup_store(self.url, target)
 
+    def stamp(self) -> object:
+        """The same as before if nobody has changed anything since: what was read after it still holds.
+
+        On SQLite it costs next to nothing, on PostgreSQL a trip.
+        """
+        if self.dialect == "sqlite":
+            return self._sqlite_stamp()
+        with self.connect() as connection:
+            return connection.exec_driver_sql("SELECT txid_current_snapshot()::text").scalar_one()
+
+    def _sqlite_stamp(self) -> object:
+        with self._watch_lock:
+            try:
+                if self._watching is None:
+                    self._watching = sqlite3.connect(str(self.url.database), check_same_thread=False)
+                return self._watching.execute("PRAGMA data_version").fetchone()[0]
+            except sqlite3.Error as error:
+                raise sqlite_failure(error, self.place) or error from error
+
     def ping(self) -> None:
         """Raises a named error when the store does not answer."""
         with self.connect() as connection:
@@ -136,8 +168,28 @@ class Store:
 
     def close(self) -> None:
         """Lets all connections go."""
+        with self._watch_lock:
+            if self._watching:
+                self._watching.close()
+                self._watching = None
         self._reader.dispose()
         self.engine.dispose()
+
+
+class UntilChanged(Generic[T]):
+    """What was read from a store, kept until somebody changes something there: for what each page shows."""
+
+    def __init__(self, store: Store, read: Callable[[], T]) -> None:
+        self._store = store
+        self._read = read
+        self._kept: tuple[object, T] | None = None
+
+    def __call__(self) -> T:
+        stamp = self._store.stamp()  # before the reading: what changes in between is read the next time
+        kept = self._kept
+        if kept is None or kept[0] != stamp:
+            kept = self._kept = stamp, self._read()
+        return kept[1]
 
 
 def clock_of(store: Store) -> Clock:

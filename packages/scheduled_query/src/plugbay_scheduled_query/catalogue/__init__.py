@@ -3,9 +3,10 @@
 `targets` turns one into what a runner opens, `editing` is how people add and change them.
 """
 
+import json
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -30,6 +31,21 @@ class Looks(Protocol):
     def self_test(self, target: Target) -> Report: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """What a test of a source found; `error` says why it could not be reached."""
+
+    error: str | None = None
+    server: str | None = None
+    warnings: tuple[str, ...] = ()
+    statements: tuple[str, ...] = ()
+    at: datetime | None = None
+
+    def as_text(self) -> str:
+        """As it is kept."""
+        return json.dumps(asdict(self) | {"at": self.at and self.at.isoformat()}, ensure_ascii=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceView:
     """A source as it may be shown; the URL is masked, and None where it cannot be read."""
@@ -38,6 +54,8 @@ class SourceView:
     masked_url: str | None
     problem: str | None
     query_count: int
+    failing_count: int
+    tested: Tested | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +113,12 @@ class Catalogue:
 
     def views(self) -> list[SourceView]:
         """Every source with what is wrong with it, by name."""
-        counts = self._sources.query_counts()
-        return [self._view(stored, counts) for stored in self._sources.all()]
+        counts = self._counts()
+        return [self._view(stored, *counts) for stored in self._sources.all()]
 
     def view(self, source_id: int) -> SourceView | None:
         stored = self._sources.get(source_id)
-        return self._view(stored, self._sources.query_counts()) if stored else None
+        return self._view(stored, *self._counts()) if stored else None
 
     def schema(self, source_id: int, is_fresh: bool = False) -> Schema:
         """The tables and columns of a source, from memory unless they are old or asked for anew."""
@@ -123,7 +141,10 @@ class Catalogue:
         source = Source(stored.name, self._sources.url_of(stored), stored.accepts_unguarded)
         return resolve(source, self.own_store)
 
-    def _view(self, stored: StoredSource, counts: dict[int, int]) -> SourceView:
+    def _counts(self) -> tuple[dict[int, int], dict[int, int]]:
+        return self._sources.query_counts(), self._sources.failing_counts()
+
+    def _view(self, stored: StoredSource, counts: dict[int, int], failing: dict[int, int]) -> SourceView:
         url, problem = None, None
         try:
             url = None if stored.origin is Origin.REMOVED else mask_url(self._sources.url_of(stored))
@@ -131,7 +152,12 @@ class Catalogue:
         except (SourceError, SecretUnreadable) as error:
             problem = _reason(error)
         return SourceView(
-            stored=stored, masked_url=url, problem=problem, query_count=counts.get(stored.id, 0)
+            stored=stored,
+            masked_url=url,
+            problem=problem,
+            query_count=counts.get(stored.id, 0),
+            failing_count=failing.get(stored.id, 0),
+            tested=_kept_test(stored.last_test),
         )
 
     def _let_old_schemas_go(self) -> None:
@@ -177,6 +203,14 @@ def _let_go(sources: SourceRepository, stored: StoredSource) -> None:
         sources.delete(stored.id)
     except SourceInUse:
         sources.forget_url(stored)
+
+
+def _kept_test(text: str | None) -> Tested | None:
+    if text is None:
+        return None
+    kept = json.loads(text)
+    at = datetime.fromisoformat(kept["at"]) if kept["at"] else None
+    return Tested(kept["error"], kept["server"], tuple(kept["warnings"]), tuple(kept["statements"]), at)
 
 
 def _reason(error: Exception) -> str:

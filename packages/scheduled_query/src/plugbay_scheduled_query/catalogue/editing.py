@@ -4,19 +4,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from plugbay import SecretUnreadable
+from plugbay import Clock, SecretUnreadable
 
-from plugbay_scheduled_query.catalogue import Catalogue, Looks, SourceView
+from plugbay_scheduled_query.catalogue import Catalogue, Looks, SourceView, Tested
 from plugbay_scheduled_query.catalogue.targets import resolve
 from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.core.errors import SourceError, SourceUnavailableError
-from plugbay_scheduled_query.core.source import Source, Target, check_name, keep_secrets
+from plugbay_scheduled_query.core.source import (
+    Source,
+    Target,
+    check_max_parallel,
+    check_name,
+    check_pace,
+    keep_secrets,
+)
 from plugbay_scheduled_query.core.text import unwelcome_character
 from plugbay_scheduled_query.dialects.contract import Report
 from plugbay_scheduled_query.repository.sources import NameTaken, Origin, SourceRepository, StoredSource
 
 MAX_URL = 4_000  # characters
-FIELDS = ("name", "url", "accepts_unguarded")
+FIELDS = ("name", "url", "accepts_unguarded", "pace_s", "max_parallel")
 NOWHERE = "nowhere://"  # stands for a URL that is not there: a masked one sent in finds no secret to keep
 
 
@@ -44,28 +51,24 @@ class SavedSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
-    """What a test of a source found; `error` says why it could not be reached."""
-
-    error: str | None = None
-    server: str | None = None
-    warnings: tuple[str, ...] = ()
-    statements: tuple[str, ...] = ()
+class NotReached(Refused):
+    """A source that may be right, and cannot be reached now: stored only by who wants it anyway."""
 
 
 class SourceEditing:
     """Checks what people enter about sources, and stores it."""
 
-    def __init__(self, sources: SourceRepository, catalogue: Catalogue, looks: Looks) -> None:
+    def __init__(self, sources: SourceRepository, catalogue: Catalogue, looks: Looks, clock: Clock) -> None:
         self._sources = sources
         self._catalogue = catalogue
         self._looks = looks
+        self._clock = clock
 
-    def add(self, given: Mapping[str, Any]) -> SavedSource | Refused:
-        """Stores a new source, after a self-test; one that cannot be reached now is stored with a warning."""
+    def add(self, given: Mapping[str, Any], anyway: bool = True) -> SavedSource | Refused:
+        """Stores a new source, after a self-test; one that cannot be reached now, `anyway` with a warning."""
         wanted = {"name": "", "url": "", **{name: given[name] for name in FIELDS if name in given}}
         source, errors = _read(Source("", ""), wanted)
-        checked = self._checked(source, errors)
+        checked = self._checked(source, errors, anyway)
         if isinstance(checked, Refused):
             return checked
         target, tested = checked
@@ -75,14 +78,20 @@ class SourceEditing:
             return _taken(source.name)
         return self._saved(stored, tested)
 
-    def edit(self, source_id: int, given: Mapping[str, Any]) -> SavedSource | Refused:
+    def edit(self, source_id: int, given: Mapping[str, Any], anyway: bool = True) -> SavedSource | Refused:
         """Stores the fields that were sent; raises UnknownSource, or SourceLocked for the setting's own."""
         stored = self._editable(source_id)
-        current = Source(stored.name, self._url_or_nothing(stored), stored.accepts_unguarded)
+        current = Source(
+            stored.name,
+            self._url_or_nothing(stored),
+            stored.accepts_unguarded,
+            stored.pace_s,
+            stored.max_parallel,
+        )
         source, errors = _read(current, {name: given[name] for name in FIELDS if name in given})
-        if not errors and replace(source, name=current.name) == current:
-            return self._rename(stored, source.name)
-        checked = self._checked(source, errors)
+        if not errors and _place(source) == _place(current):
+            return self._rename(stored, source)
+        checked = self._checked(source, errors, anyway)
         if isinstance(checked, Refused):
             return checked
         target, tested = checked
@@ -104,10 +113,15 @@ class SourceEditing:
         view = self._catalogue.view(source_id)
         if view is None:
             raise UnknownSource
+        tested = replace(self._look(view), at=self._clock.now())
+        self._sources.note_test(source_id, tested.as_text())
+        return tested
+
+    def _look(self, view: SourceView) -> Tested:
         if view.problem:
             return Tested(view.problem)
         try:
-            return _tested(self._looks.self_test(self._catalogue.target(source_id)))
+            return _tested(self._looks.self_test(self._catalogue.target(view.stored.id)))
         except (SourceError, SourceUnavailableError) as error:
             return Tested(str(error))
 
@@ -125,30 +139,37 @@ class SourceEditing:
         except SecretUnreadable:
             return ""
 
-    def _checked(self, source: Source, errors: dict[str, str]) -> tuple[Target, Tested] | Refused:
+    def _checked(
+        self, source: Source, errors: dict[str, str], anyway: bool
+    ) -> tuple[Target, Tested] | Refused:
         if errors:
             return Refused(errors)
         try:
             target = resolve(source, self._catalogue.own_store)
             return target, _tested(self._looks.self_test(target))
         except SourceUnavailableError as error:
-            return target, Tested(warnings=(f"it cannot be reached now: {error}",))
+            return (target, Tested(str(error))) if anyway else NotReached({"url": _unreached(str(error))})
         except SourceError as error:
             return Refused({"url": str(error)})
 
-    def _rename(self, stored: StoredSource, name: str) -> SavedSource | Refused:
-        """Another name alone: whatever is wrong with its URL stays as it is."""
+    def _rename(self, stored: StoredSource, source: Source) -> SavedSource | Refused:
+        """Another name or pace alone: whatever is wrong with its URL stays as it is."""
+        pace = {"pace_s": source.pace_s, "max_parallel": source.max_parallel}
         try:
-            return self._saved(self._sources.rename(stored.id, name), Tested())
+            return self._saved(self._sources.rename(stored.id, source.name, **pace))
         except NameTaken:
-            return _taken(name)
+            return _taken(source.name)
 
-    def _saved(self, stored: StoredSource | None, tested: Tested) -> SavedSource:
+    def _saved(self, stored: StoredSource | None, tested: Tested | None = None) -> SavedSource:
+        if stored and tested:
+            self._sources.note_test(stored.id, replace(tested, at=self._clock.now()).as_text())
         view = self._catalogue.view(stored.id) if stored else None
         if view is None:  # deleted by somebody else a moment ago
             raise UnknownSource
         self._catalogue.forget(view.stored.id)
-        return SavedSource(view, tested.warnings, tested.statements)
+        found = tested or Tested()
+        warnings = (_unreached(found.error),) if found.error else found.warnings
+        return SavedSource(view, warnings, found.statements)
 
 
 def _read(current: Source, sent: Mapping[str, Any]) -> tuple[Source, dict[str, str]]:
@@ -157,6 +178,8 @@ def _read(current: Source, sent: Mapping[str, Any]) -> tuple[Source, dict[str, s
         "name": _read_name,
         "url": lambda given: _read_url(given, current.url),
         "accepts_unguarded": _read_consent,
+        "pace_s": check_pace,
+        "max_parallel": check_max_parallel,
     }
     checked: dict[str, Any] = {}
     errors: dict[str, str] = {}
@@ -166,6 +189,11 @@ def _read(current: Source, sent: Mapping[str, Any]) -> tuple[Source, dict[str, s
         except SourceError as error:
             errors[name] = str(error)
     return replace(current, **checked), errors
+
+
+def _place(source: Source) -> tuple[str, bool]:
+    """Of a source what is tested when it changes."""
+    return source.url, source.accepts_unguarded
 
 
 def _read_name(given: Any) -> str:
@@ -195,6 +223,10 @@ def _read_consent(given: Any) -> bool:
 
 def _tested(report: Report) -> Tested:
     return Tested(None, report.server, tuple(report.warnings), tuple(report.statements))
+
+
+def _unreached(error: str) -> str:
+    return f"it cannot be reached now: {error}"
 
 
 def _taken(name: str) -> Refused:

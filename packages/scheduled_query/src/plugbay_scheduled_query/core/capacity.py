@@ -33,9 +33,28 @@ class Pace:
 
     def starts_per_hour(self, duration_s: float) -> float:
         """How many runs of that duration an hour can hold."""
-        if self.interval_s > 0:
+        if self.is_paced:
             return _HOUR_S / (self.interval_s + duration_s)
         return self.max_parallel * _HOUR_S / max(duration_s, _SHORTEST_S)
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether runs go one by one."""
+        return self.interval_s > 0
+
+    def with_own(self, pace_s: int | None, max_parallel: int | None) -> "Pace":
+        """The pace of a source that has values of its own, or some of them."""
+        return Pace(
+            self.interval_s if pace_s is None else pace_s,
+            self.max_parallel if max_parallel is None else max_parallel,
+        )
+
+    @property
+    def words(self) -> str:
+        """How runs are let in, in words."""
+        if self.is_paced:
+            return f"one at a time, {self.interval_s} s apart"
+        return f"{self.max_parallel} at a time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +123,14 @@ def measure(loads: Iterable[Load], pace: Pace, at: datetime) -> Capacity:
 
 def warning(data_source: str, capacity: Capacity, pace: Pace) -> str | None:
     """The sentence to show at save when the source cannot keep up, or will run late."""
-    possible = f"{_rate(capacity.possible)} are possible ({_reason(pace)})"
+    possible = f"{_rate(capacity.possible)} are possible ({pace.words})"
     if capacity.fill > 1:
         need = f"its queries need {_rate(capacity.needed)} starts an hour and {possible}"
-        return f"The data source “{data_source}” cannot keep up: {need}. {_remedy(pace)}"
+        return f"The data source “{data_source}” cannot keep up: {need}. {_remedy(data_source, pace)}"
     if capacity.fill_then > 1:
         hour = f"between {capacity.busiest_hour:02d}:00 and {(capacity.busiest_hour + 1) % HOURS:02d}:00 UTC"
         need = f"{hour} {_rate(capacity.needed_then)} starts are due and {possible}"
-        return f"The data source “{data_source}” will run late: {need}. {_remedy(pace)}"
+        return f"The data source “{data_source}” will run late: {need}. {_remedy(data_source, pace)}"
     return None
 
 
@@ -137,12 +156,6 @@ def _rate(starts: float) -> str:
     return f"{starts:,.0f}" if starts >= 10 else f"{starts:,.1f}"
 
 
-def _reason(pace: Pace) -> str:
-    if pace.interval_s > 0:
-        return f"one at a time, {pace.interval_s} s apart"
-    return f"{pace.max_parallel} at a time"
-
-
-def _remedy(pace: Pace) -> str:
-    knob = "lower the setting interval" if pace.interval_s > 0 else "raise the setting max_parallel"
+def _remedy(data_source: str, pace: Pace) -> str:
+    knob = f"set the pace of {data_source} to 0" if pace.is_paced else f"raise max_parallel of {data_source}"
     return f"Run some of them less often or at other hours, {knob}, or use another data source."

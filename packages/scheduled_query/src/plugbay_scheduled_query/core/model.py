@@ -159,6 +159,7 @@ class Query:
     next_run_at: datetime | None = None
     last_due_at: datetime | None = None
     running: bool = False
+    waiting_for: str | None = None  # why it has not started though it is due; only where somebody looked
 
     last_executed: datetime | None = None
     last_status: Status | None = None

@@ -90,6 +90,13 @@ def period(date_from: str | None, date_to: str | None, place: tzinfo = UTC) -> P
     return Period(since, until)
 
 
+def moment(name: str, text: str) -> datetime:
+    """A second of UTC."""
+    if not _SECOND.fullmatch(text):
+        raise BadParameter(name, "must be YYYY-MM-DD HH:MM:SS, in UTC")
+    return _start(name, text).replace(tzinfo=UTC)
+
+
 def paginate(page: int, limit: int, total_count: int) -> Pagination:
     """Where a page lies among all; a page past the end is a page, only empty."""
     total_pages = -(-total_count // limit)

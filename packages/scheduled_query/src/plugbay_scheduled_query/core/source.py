@@ -13,6 +13,8 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote
 from plugbay_scheduled_query.core.errors import SourceError
 
 MASK = "***"
+LONGEST_PACE_S = 86_400  # a day
+MOST_PARALLEL = 64  # runs of a source at the same time
 SHORT_SECRET = 4  # characters: replaced only where it stands alone, or it would garble every word
 
 # run on the product's own store; a source is the same database, or a replica of it, when it answers the same
@@ -52,6 +54,8 @@ class Source:
     name: str
     url: str = field(repr=False)
     accepts_unguarded: bool = False
+    pace_s: int | None = None  # none: the setting interval
+    max_parallel: int | None = None  # none: the setting
 
     @property
     def masked_url(self) -> str:
@@ -141,12 +145,34 @@ def sources_from_settings(found: Mapping[str, Any]) -> list[Source]:
 def _source(name: str, value: Any) -> Source:
     details = value if isinstance(value, dict) else {"url": value}
     url, accepts = details.get("url"), details.get("accepts_unguarded", False)
-    is_odd = bool(details.keys() - {"url", "accepts_unguarded"})
+    is_odd = bool(details.keys() - {"url", "accepts_unguarded", "pace_s", "max_parallel"})
     if is_odd or not isinstance(url, str) or not isinstance(accepts, bool):
-        raise SourceError(f"the source {name} needs a URL, or an object of url and accepts_unguarded")
+        raise SourceError(
+            f"the source {name} needs a URL, or an object of url, accepts_unguarded, pace_s and max_parallel"
+        )
     if reference_of(url) is None:
         parse_url(url)  # says at once when it is no URL
-    return Source(check_name(name), url, accepts)
+    try:
+        pace_s, most = check_pace(details.get("pace_s")), check_max_parallel(details.get("max_parallel"))
+    except SourceError as error:
+        raise SourceError(f"the source {name}: {error}") from None
+    return Source(check_name(name), url, accepts, pace_s, most)
+
+
+def check_pace(given: Any) -> int | None:
+    """The seconds between two runs of a source; none leaves them to the setting."""
+    return _whole(given, 0, LONGEST_PACE_S, "the pace is a whole number of seconds")
+
+
+def check_max_parallel(given: Any) -> int | None:
+    """How many runs a source has at the same time; none leaves it to the setting."""
+    return _whole(given, 1, MOST_PARALLEL, "max_parallel is a whole number")
+
+
+def _whole(given: Any, least: int, most: int, what: str) -> int | None:
+    if given is not None and (type(given) is not int or not least <= given <= most):
+        raise SourceError(f"{what} from {least} to {most:,}, or null for the setting's")
+    return given
 
 
 @dataclass(frozen=True)

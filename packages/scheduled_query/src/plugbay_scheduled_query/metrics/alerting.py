@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from threading import Lock
 
-from plugbay import metric_header, metric_sample
+from plugbay import Store, UntilChanged, metric_header, metric_sample
 
 from plugbay_scheduled_query.repository.alert_states import AlertStates, AlertView
 
@@ -18,18 +18,19 @@ _DELIVERIES_HEADER = metric_header(
 
 
 class AlertMetrics:
-    """Keeps the text until an alert changes: a scrape costs a look at an index."""
+    """Keeps the text until an alert changes: a scrape costs a look at an index, or at nothing but a stamp."""
 
-    def __init__(self, states: AlertStates, counts: Callable[[], Mapping[str, int]]) -> None:
+    def __init__(self, store: Store, states: AlertStates, counts: Callable[[], Mapping[str, int]]) -> None:
         self._states = states
         self._counts = counts
+        self._newest = UntilChanged(store, states.newest)
         self._lock = Lock()
         self._seen: object = None
         self._text = ""
 
     def text(self) -> str:
         with self._lock:
-            newest = self._states.newest()
+            newest = self._newest()
             if newest != self._seen:
                 views = self._states.all()
                 self._text = (_FIRING_HEADER if views else "") + "".join(map(_sample, views))

@@ -26,11 +26,16 @@ class GaugeKeeper:
         self._stale: set[int] = set()  # queries that must be read, whoever changed them
         self._seen: dict[int, datetime] = {}  # of what changed lately, what was read
         self._seen_until: datetime | None = None
+        self._seen_stamp: object = None
 
     def text(self) -> bytes:
         """The exposition of everything as the store has it now."""
         with self._lock:
-            self._catch_up()
+            stamp = self._stored.stamp()
+            if stamp != self._seen_stamp or self._stale:
+                self._seen_stamp = None
+                self._catch_up()
+                self._seen_stamp = stamp
         return self._board.text()
 
     def feed(self, feed: Feed) -> None:

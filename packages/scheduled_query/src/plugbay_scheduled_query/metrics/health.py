@@ -2,18 +2,20 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from plugbay import Clock, Store, metric_header, metric_sample
+from plugbay import Clock, Store, UntilChanged, metric_header, metric_sample
 
 from plugbay_scheduled_query.repository.claims import Lane, lanes_of
 from plugbay_scheduled_query.repository.pauses import paused_sources
+from plugbay_scheduled_query.repository.standstills import all_are_paused
 from plugbay_scheduled_query.runs.disk import DiskRoom
 from plugbay_scheduled_query.runs.telling import Notifications, Reports
 from plugbay_scheduled_query.settings import Settings
 
 PREFIX = "plugbay_scheduled_query"
 PAUSED = "plugbay_source_paused"
+ALL_PAUSED = "plugbay_schedule_paused"
 LANES_FRESH_S = 1.0  # no scraper that counts on it looks more often
 STATUSES = ("success", "failed", "timeout", "rejected")
 
@@ -47,6 +49,7 @@ class HealthMetrics:
         self._slots = slots
         self._disk = disk
         self._lanes_read: tuple[float, list[Lane]] | None = None
+        self._paused = UntilChanged(store, lambda: _paused_text(store))
 
     def text(self) -> str:
         return "".join(
@@ -67,9 +70,9 @@ class HealthMetrics:
         ]
 
     def _lanes(self) -> list[str]:
-        now, pause = self._clock.now(), timedelta(seconds=self._settings().interval)
+        now, interval = self._clock.now(), self._settings().interval
         lanes = self._known_lanes(now)
-        busy = {lane.source: float(lane.is_busy(now - pause)) for lane in lanes}
+        busy = {lane.source: float(lane.is_busy(now, interval)) for lane in lanes}
         waiting = {lane.source: float(lane.waiting) for lane in lanes}
         oldest = {lane.source: _age(lane.oldest, now) for lane in lanes}
         return [
@@ -77,12 +80,6 @@ class HealthMetrics:
             _family("oldest_due_seconds", "gauge", "How long the oldest of them is due.", "source", oldest),
             _family("lane_busy", "gauge", "Whether the source's lane runs or rests (1).", "source", busy),
         ]
-
-    def _paused(self) -> str:
-        values = paused_sources(self._store)
-        lines = [metric_sample(PAUSED, {"source": name}, float(paused)) for name, paused in values.items()]
-        text = "Whether nothing starts at the source because a session there does not end (1)."
-        return metric_header(PAUSED, text, "gauge") + "".join(lines) if lines else ""
 
     def _room(self) -> str:
         free = self._disk.free_bytes()
@@ -101,6 +98,17 @@ class HealthMetrics:
             _single("slots", "gauge", "Scheduled runs that this process has at work at most.", slots.most),
             _single("slots_busy", "gauge", "Runs that this process has at work.", slots.busy),
         ]
+
+
+def _paused_text(store: Store) -> str:
+    values = paused_sources(store)
+    lines = [metric_sample(PAUSED, {"source": name}, float(paused)) for name, paused in values.items()]
+    text = "Whether nothing starts at the source because a session there does not end (1)."
+    of_sources = metric_header(PAUSED, text, "gauge") + "".join(lines) if lines else ""
+    is_held = metric_sample(ALL_PAUSED, {}, float(all_are_paused(store)))
+    return (
+        of_sources + metric_header(ALL_PAUSED, "Whether an admin paused all queries (1).", "gauge") + is_held
+    )
 
 
 def _age(moment: datetime | None, now: datetime) -> float:

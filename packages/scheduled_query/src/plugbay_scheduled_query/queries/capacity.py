@@ -41,9 +41,8 @@ class Capacities:
     def by_source(self) -> Mapping[str, Capacity]:
         """The figures for a page, by name: of now as far as queries, sources and settings go."""
         with self._lock:
-            names = tuple(source.name for source in self._sources.all())
             half_minute = self._clock.monotonic() // FRESH_S
-            key = (self._edits, names, self.pace(), self._settings().timezone, half_minute)
+            key = (self._edits, tuple(self.paces().items()), self._settings().timezone, half_minute)
             if self._known is None or self._known[0] != key:
                 self._known = key, self.measured()
             return self._known[1]
@@ -55,17 +54,20 @@ class Capacities:
     def measured(self) -> dict[str, Capacity]:
         """The figures of this moment, by name."""
         loads = self._definitions.loads(self._settings().timezone)
-        pace, now = self.pace(), self._clock.now()
-        return {source.name: measure(loads.get(source.name, ()), pace, now) for source in self._sources.all()}
+        now = self._clock.now()
+        return {name: measure(loads.get(name, ()), pace, now) for name, pace in self.paces().items()}
 
     def overloads(self, data_source: str | None = None) -> list[str]:
         """A sentence for each source that cannot keep up or will run late; of all of them, or of one."""
         loads = self._definitions.loads(self._settings().timezone, data_source)
-        pace, now = self.pace(), self._clock.now()
-        found = (warning(name, measure(asked, pace, now), pace) for name, asked in loads.items())
+        paces, now = self.paces(), self._clock.now()
+        known = [(name, asked, paces[name]) for name, asked in loads.items() if name in paces]
+        found = (warning(name, measure(asked, pace, now), pace) for name, asked, pace in known)
         return [sentence for sentence in found if sentence]
 
-    def pace(self) -> Pace:
-        """How runs are let in."""
-        settings = self._settings()
-        return Pace(settings.interval, settings.max_parallel)
+    def paces(self) -> dict[str, Pace]:
+        """How runs are let in at each source, by name."""
+        usual = self._settings().pace
+        return {
+            source.name: usual.with_own(source.pace_s, source.max_parallel) for source in self._sources.all()
+        }

@@ -1,7 +1,7 @@
-"""Definitions as people make, edit, try and delete them: the same for form, API and command line."""
+"""Definitions as people make, edit and delete them: the same for form, API and command line."""
 
-import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,13 +18,13 @@ from plugbay_scheduled_query.core.draft import (
     check_edit,
     check_new,
     draft_of,
+    starts_afresh,
 )
 from plugbay_scheduled_query.core.guard import Rejection
-from plugbay_scheduled_query.core.model import Outcome, Query
-from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone
+from plugbay_scheduled_query.core.model import Query
+from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone, parse, zone
 from plugbay_scheduled_query.dialects import check, check_words
 from plugbay_scheduled_query.queries.capacity import Capacities, KnownSources
-from plugbay_scheduled_query.queries.tried import TriedResults
 from plugbay_scheduled_query.repository.definitions import (
     Definitions,
     SourceGone,
@@ -32,15 +32,13 @@ from plugbay_scheduled_query.repository.definitions import (
 )
 from plugbay_scheduled_query.repository.metric_names import SeriesTaken
 from plugbay_scheduled_query.repository.sources import StoredSource
-from plugbay_scheduled_query.runs.executing import Executing
 from plugbay_scheduled_query.settings import Settings
 
 PATIENCE = 10  # edits by others that an edit without a version lets go before it
 PACED_BY = {"cron_schedule", "timezone", "enabled", "data_source"}  # what the load of a source depends on
-# of a trial: what a definition needs beside them, and what is taken of what was sent
-_FILLED_IN = {"name": "(try it)", "cron_schedule": "@daily"}
-_TAKEN = ("query", "data_source", "timeout")
 METRICS = {"metrics", FIRST_METRIC}
+NO_QUERY = "there is no such query"
+BUSY = "others are changing these queries right now; try again"
 GONE = "this data source was deleted or renamed a moment ago"
 
 FIRST_VERSION = 1
@@ -55,7 +53,7 @@ class UnknownQuery(Exception):
     """A query that is not there, perhaps no longer."""
 
     def __init__(self) -> None:
-        super().__init__("there is no such query")
+        super().__init__(NO_QUERY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +62,14 @@ class Saved:
 
     query: Query
     changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """What became of several queries: those it was done to as they were before, and why not to the others."""
+
+    done: list[Query]
+    refused: dict[int, str]
 
 
 class QueryEditing:
@@ -123,6 +129,17 @@ class QueryEditing:
                     raise
         raise conflict
 
+    def edit_many(
+        self, query_ids: Sequence[int], change: Callable[[Query], Mapping[str, Any]], by: str | None
+    ) -> Many:
+        """The same change to each of these that allows it, all of them in one transaction."""
+        for _ in range(PATIENCE):
+            found = self._definitions.get_many(query_ids)
+            refused = {query_id: NO_QUERY for query_id in query_ids if query_id not in found}
+            with suppress(VersionConflict, SourceGone):  # somebody was quicker: what they left is looked at
+                return self._edit_many(found, change, refused, by)
+        return Many([], dict.fromkeys(query_ids, BUSY))
+
     def toggle(self, query_id: int, by: str | None) -> Saved | Refused:
         """Switches a query on or off."""
         current = self._existing(query_id)
@@ -136,15 +153,19 @@ class QueryEditing:
 
     def delete(self, query_id: int, by: str | None) -> Query:
         """Takes a query out of sight at once, and stops it if it runs; raises UnknownQuery."""
-        query = self._existing(query_id)
-        if not self._definitions.delete(query_id):
+        deleted = self.delete_many([query_id], by).done
+        if not deleted:
             raise UnknownQuery
+        return deleted[0]
+
+    def delete_many(self, query_ids: Sequence[int], by: str | None) -> Many:
+        """Takes these out of sight at once, in one transaction."""
+        found = self._definitions.get_many(query_ids)
+        gone = [found[query_id] for query_id in self._definitions.delete_many(list(found))]
         self._capacities.forget()
-        if self._cancel and query.running:
-            self._cancel(query_id, by or "its deletion")
-        log.info("deleted", query=query.name, id=query.id, by=by)
-        self._events.emit("scheduled_query.deleted", query_id=query.id, name=query.name, by=by)
-        return query
+        for query in gone:
+            self._tell_deleted(query, by)
+        return Many(gone, {one: NO_QUERY for one in query_ids if one not in {query.id for query in gone}})
 
     def check(
         self,
@@ -185,6 +206,41 @@ class QueryEditing:
         query = self._stored(given, lambda: self._update(current, after, source.id, by))
         return query if isinstance(query, Refused) else self._saved(query, changed, by)
 
+    def _edit_many(
+        self,
+        found: Mapping[int, Query],
+        change: Callable[[Query], Mapping[str, Any]],
+        refused: dict[int, str],
+        by: str | None,
+    ) -> Many:
+        known, good = self.known_sources(), []
+        for query in found.values():
+            checked = self._startable(query, self.check(change(query), query, known=known))
+            if isinstance(checked, Refused):
+                refused[query.id] = _sentence(checked)
+            else:
+                good.append((query, *checked))
+        return Many(self._store_many(good, by), refused)
+
+    def _store_many(self, good: Sequence[tuple[Query, Draft, StoredSource]], by: str | None) -> list[Query]:
+        edits = [
+            (current, after, source.id)
+            for current, after, source in good
+            if changed_fields(draft_of(current), after)
+        ]
+        stored = self._definitions.update_many(edits, by, self._settings().timezone)
+        for (current, after, _), query in zip(edits, stored, strict=True):
+            self._saved(query, changed_fields(draft_of(current), after), by)
+        return [current for current, _, _ in good]
+
+    def _startable(self, current: Query, checked: Checked | Refused) -> Checked | Refused:
+        """One whose schedule cannot be read any more is refused alone, not with all others."""
+        if isinstance(checked, Refused) or not starts_afresh(draft_of(current), checked[0]):
+            return checked
+        timezone = checked[0].timezone or self._settings().timezone
+        readable = self._stored({}, lambda: (parse(checked[0].cron_schedule), zone(timezone)))
+        return readable if isinstance(readable, Refused) else checked
+
     def _update(self, current: Query, after: Draft, source_id: int, by: str | None) -> Query:
         timezone = self._settings().timezone
         query = self._definitions.update(current.id, after, source_id, by, timezone, current.version)
@@ -216,6 +272,12 @@ class QueryEditing:
         log.info("saved", query=name, id=query_id, version=version, by=by)
         facts = {"query_id": query_id, "name": name, "version": version, "by": by}
         self._events.emit("scheduled_query.saved", **facts, changed=changed)
+
+    def _tell_deleted(self, query: Query, by: str | None) -> None:
+        if self._cancel and query.running:
+            self._cancel(query.id, by or "its deletion")
+        log.info("deleted", query=query.name, id=query.id, by=by)
+        self._events.emit("scheduled_query.deleted", query_id=query.id, name=query.name, by=by)
 
     def _existing(self, query_id: int) -> Query:
         query = self._definitions.get(query_id)
@@ -256,52 +318,6 @@ class QueryEditing:
         return reason
 
 
-class Trying:
-    """Try it: runs a query with the guard, limits and time of an execution, and keeps nothing of it."""
-
-    def __init__(self, editing: QueryEditing, executing: Executing) -> None:
-        self._editing = editing
-        self._executing = executing
-        self.results = TriedResults()
-
-    def trial(self, given: Mapping[str, Any], by: str) -> "Trial":
-        """One attempt, to be run and perhaps cancelled from another thread."""
-        return Trial(self._editing, self._executing, given, by)
-
-
-class Trial:
-    """One attempt at a query, of which nothing is kept."""
-
-    def __init__(
-        self, editing: QueryEditing, executing: Executing, given: Mapping[str, Any], by: str
-    ) -> None:
-        self._editing = editing
-        self._executing = executing
-        self._given = {name: given[name] for name in _TAKEN if name in given}
-        self._by = by
-        self._id = f"try-{uuid.uuid4()}"
-        self._is_cancelled = False
-
-    def run(self) -> Outcome | Refused:
-        """Runs `query` on `data_source` within `timeout`; blocks until it ends."""
-        checked = self._editing.check(_FILLED_IN | self._given, at="try")
-        if isinstance(checked, Refused):
-            return checked
-        draft, source = checked
-        outcome = self._executing.ask(self._id, source.id, draft.query, draft.timeout, self._stopped_by)
-        if outcome.rejection:  # by a rule that was set a moment ago
-            return Refused({"query": outcome.rejection.reason})
-        return outcome
-
-    def cancel(self) -> None:
-        """Stops it, whether it has begun or not."""
-        self._is_cancelled = True
-        self._executing.cancel(self._id, self._by)
-
-    def _stopped_by(self) -> str:
-        return self._by if self._is_cancelled else ""
-
-
 def _really_sent(before: Draft, given: Mapping[str, Any]) -> dict[str, Any]:
     """What is sent back as it was read is no edit: a limit that was lowered since does not refuse it.
 
@@ -325,6 +341,10 @@ def _name_in(given: Mapping[str, Any]) -> str:
     """The name that somebody gave, for the log; whether it is a good one is for the checks to say."""
     name = given.get("name")
     return name[:MAX_NAME] if isinstance(name, str) else ""
+
+
+def _sentence(refused: Refused) -> str:
+    return "; ".join(f"{field}: {reason}" for field, reason in refused.errors.items())
 
 
 def _copy_name(name: str) -> str:

@@ -1,6 +1,6 @@
 """Judging: in the transaction that records executions, and by the clock for what time alone changes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from plugbay import Clock, Store
 
 from plugbay_scheduled_query.core.alerting.conditions import Condition, StaleCondition
-from plugbay_scheduled_query.core.alerting.judging import Evidence, judge, judge_age
-from plugbay_scheduled_query.core.alerting.model import UNTIL_RESOLVED, AlertEvent, EventKind, State
+from plugbay_scheduled_query.core.alerting.judging import Evidence, Verdict, follow, judge, judge_age
+from plugbay_scheduled_query.core.alerting.model import UNTIL_RESOLVED, AlertEvent, EventKind, Standing, State
 from plugbay_scheduled_query.core.alerting.wording import rows_told
 from plugbay_scheduled_query.core.model import MetricConfig, Outcome, Run, Status
 from plugbay_scheduled_query.repository.alert_events import write_events
@@ -17,6 +17,7 @@ from plugbay_scheduled_query.repository.alert_rows import (
     Values,
     advance,
     condition_of,
+    digits,
     draft_of,
     event_of,
     look_after,
@@ -25,11 +26,13 @@ from plugbay_scheduled_query.repository.bulk import Bulk, among
 from plugbay_scheduled_query.repository.rows import Row, first_metric_of
 from plugbay_scheduled_query.tables import alerts, queries
 
+CALM = Standing(State.OK)  # what most rules are, and stay
 LOOK_STEP = 200  # alerts that are looked at in one transaction
 
-# what each judgement writes, and what only one that is told of or moves the state writes, too
+# what a judgement that moves nothing writes; as few columns are read for it, because most are of this kind
 _OFTEN = ("trues", "falses", "memory", "last_value", "last_evaluated", "problem")
-_SELDOM = (
+_MOVED = (
+    *_OFTEN,
     "state",
     "state_since",
     "counts_from",
@@ -39,18 +42,22 @@ _SELDOM = (
     "look_at",
     "changed_at",
 )
-# the columns that are only shown are not read: three rules shall cost a tenth of an execution at most
-_SHOWN = ("created_at", "version", "last_notified")
-_WATCHED = sa.select(
-    *(column for column in alerts.c if column.name not in _SHOWN), queries.c.name.label("query_name")
-).join(queries, queries.c.id == alerts.c.query_id)
 # locked in one order everywhere, so that a look and a recording never wait for each other
 _RULES = (
-    _WATCHED.where(among(alerts.c.query_id))
+    sa.select(
+        *(alerts.c.id, alerts.c.query_id, alerts.c.condition, alerts.c.memory),
+        *(alerts.c.state, alerts.c.trues, alerts.c.falses, alerts.c.for_runs, alerts.c.recover_runs),
+    )
+    .join(queries, queries.c.id == alerts.c.query_id)
+    .where(among(alerts.c.query_id))
     .where(alerts.c.enabled, queries.c.enabled, queries.c.deleted_at.is_(None))
     .order_by(alerts.c.id)
     .with_for_update(of=alerts)
 )
+_WATCHED = sa.select(alerts, queries.c.name.label("query_name")).join(
+    queries, queries.c.id == alerts.c.query_id
+)
+_MOVING = _WATCHED.where(among(alerts.c.id)).order_by(alerts.c.id)
 _DUE = (
     _WATCHED.add_columns(queries.c.metric_config, queries.c.enabled.label("is_query_enabled"))
     .where(alerts.c.look_at <= sa.bindparam("now"))
@@ -66,7 +73,7 @@ def _update_of(names: tuple[str, ...]) -> Bulk:
     return Bulk(update.values({name: sa.bindparam(name) for name in names}))
 
 
-_UPDATES = {names: _update_of(names) for names in (_OFTEN, _OFTEN + _SELDOM)}
+_WRITE_OFTEN, _WRITE_MOVED = _update_of(_OFTEN), _update_of(_MOVED)
 
 
 class Judged(Protocol):
@@ -91,17 +98,6 @@ class _Finding:
         self.is_at_rest = False  # its query is disabled: when that changes, it is looked at again
         self._metric = metric
         self._now = now
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether nothing but counts and the value changed."""
-        row, stored = self.row, self.stored
-        return (
-            self.event is None
-            and row["state"] == stored.state
-            and row["counts_from"] == stored.counts_from
-            and row["look_at"] == stored.look_at
-        )
 
     def tell(self, kind: EventKind, **more: Any) -> None:
         if kind is EventKind.RESOLVED:
@@ -131,14 +127,52 @@ def judge_executions(connection: sa.Connection, entries: Iterable[Judged], now: 
     if not watched:
         return
     evidence = {query_id: _evidence(entry.outcome) for query_id, entry in watched.items()}
-    rows = connection.execute(_RULES, {"ids": list(watched)}).all()
-    findings = [
-        finding
-        for row in rows
-        if (finding := _judged(row, watched[row.query_id], evidence[row.query_id], now))
-    ]
-    for event in _store(connection, findings, now):
+    quiet: list[Values] = []
+    moving: list[int] = []
+    for rule in connection.execute(_RULES, {"ids": list(watched)}):
+        condition = condition_of(rule.condition)
+        verdict = judge(condition, evidence[rule.query_id], rule.memory)
+        after = _after(rule, verdict)
+        if after and after.state == rule.state and type(condition) is not StaleCondition:
+            quiet.append(_counted(rule.id, verdict, after, now))
+        elif after or verdict.problem:  # else the execution says nothing about it
+            moving.append(rule.id)
+    _WRITE_OFTEN(connection, quiet)
+    for event in _move(connection, moving, watched, evidence, now):
         watched[event.query_id].alert_events += (event,)
+
+
+def _after(rule: Row, verdict: Verdict) -> Standing | None:
+    if verdict.is_true is None:
+        return None
+    if not verdict.is_true and rule.state == State.OK:
+        return CALM
+    standing = Standing(State(rule.state), rule.trues, rule.falses)
+    return follow(standing, verdict.is_true, rule.for_runs, rule.recover_runs)
+
+
+def _counted(alert_id: int, verdict: Verdict, after: Standing, now: datetime) -> Values:
+    return {
+        "b_id": alert_id,
+        "trues": after.trues,
+        "falses": after.falses,
+        "memory": verdict.memory,
+        "last_value": digits(verdict.value),
+        "last_evaluated": now,
+        "problem": None,
+    }
+
+
+def _move(
+    connection: sa.Connection,
+    ids: list[int],
+    watched: Mapping[int, Judged],
+    evidence: Mapping[int, Evidence],
+    now: datetime,
+) -> list[AlertEvent]:
+    rows = connection.execute(_MOVING, {"ids": ids}).all() if ids else []
+    found = [_judged(row, watched[row.query_id], evidence[row.query_id], now) for row in rows]
+    return _store(connection, found, now)
 
 
 class AlertLooks:
@@ -167,11 +201,9 @@ def _evidence(outcome: Outcome) -> Evidence:
     return Evidence(outcome.status, outcome.columns, text, outcome.row_count, outcome.binary)
 
 
-def _judged(row: Row, entry: Judged, evidence: Evidence, now: datetime) -> _Finding | None:
+def _judged(row: Row, entry: Judged, evidence: Evidence, now: datetime) -> _Finding:
     finding = _Finding(row, next(iter(entry.run.metrics), None), now)
     verdict = judge(finding.condition, evidence, row.memory)
-    if verdict.is_true is None and verdict.problem is None:
-        return None  # an execution that says nothing about it
     if isinstance(finding.condition, StaleCondition) and evidence.status is Status.SUCCESS:
         finding.row["counts_from"] = entry.outcome.executed_at
     kind = advance(finding.row, verdict, now)
@@ -206,11 +238,6 @@ def _store(connection: sa.Connection, findings: Sequence[_Finding], now: datetim
     ids = {event.alert_id: event.id for event in written}
     for found in findings:
         found.settle(ids.get(found.row["id"]))
-    for names, update in _UPDATES.items():
-        rows = [_values(found.row, names) for found in findings if found.is_quiet == (names is _OFTEN)]
-        update(connection, rows)
+    rows = [{name: found.row[name] for name in _MOVED} | {"b_id": found.row["id"]} for found in findings]
+    _WRITE_MOVED(connection, rows)
     return written
-
-
-def _values(row: Values, names: tuple[str, ...]) -> Values:
-    return {name: row[name] for name in names} | {"b_id": row["id"]}

@@ -130,13 +130,13 @@ def look_after(row: Values, condition: Condition, now: datetime) -> None:
         due = row["counts_from"] + timedelta(minutes=condition.minutes)
         moments.append(due if row["state"] != State.PENDING else now + MINUTE)
     if row["state"] == State.FIRING:
-        moments += _looks_while_firing(row, now)
+        moments += _looks_while_firing(row)
     row["look_at"] = min(moments, default=None)
 
 
-def _looks_while_firing(row: Values, now: datetime) -> list[datetime]:
+def _looks_while_firing(row: Values) -> list[datetime]:
     muted_until: datetime | None = row["muted_until"]
-    if muted_until and muted_until > now:
+    if muted_until:  # over or not: the look that finds it over takes it away
         return [] if muted_until == UNTIL_RESOLVED else [muted_until]
     if row["repeat_minutes"]:
         told_at: datetime = row["told_at"] or row["state_since"]

@@ -27,6 +27,10 @@ class AlertView:
 
 
 _VIEW = sa.select(alerts.c.id, alerts.c.query_id, alerts.c.name, alerts.c.severity, alerts.c.state)
+_NEWEST = sa.select(
+    sa.select(sa.func.max(alerts.c.changed_at)).scalar_subquery(),
+    sa.select(sa.func.count(alerts.c.id)).scalar_subquery(),
+)
 
 
 class AlertStates:
@@ -37,10 +41,8 @@ class AlertStates:
 
     def newest(self) -> tuple[Any, ...]:
         """What is different after each change of a state or definition, read from indexes."""
-        last = sa.select(sa.func.max(alerts.c.changed_at)).scalar_subquery()
-        count = sa.select(sa.func.count(alerts.c.id)).scalar_subquery()
         with self._store.connect() as connection:
-            return tuple(connection.execute(sa.select(last, count)).one())
+            return tuple(connection.execute(_NEWEST).one())
 
     def all(self) -> list[AlertView]:
         """Every alert that is enabled, by id."""

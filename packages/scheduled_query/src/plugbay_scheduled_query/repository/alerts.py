@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from plugbay import Clock, Store
+from plugbay import Clock, Store, UntilChanged
 
 from plugbay_scheduled_query.core.alerting.draft import JUDGED_BY
 from plugbay_scheduled_query.core.alerting.model import (
@@ -48,6 +48,7 @@ _LOCK_QUERY = (
     .where(states.c.query_id == sa.bindparam("id"), queries.c.deleted_at.is_(None))
     .with_for_update(of=states)
 )
+_COUNT_FIRING = sa.select(sa.func.count()).where(alerts.c.state == State.FIRING.value)
 
 
 class AlertConflict(Exception):
@@ -91,6 +92,8 @@ class Alerts:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self.firing = UntilChanged(store, self._count_firing)
+        """How many fire now: every page asks."""
 
     def get(self, alert_id: int) -> Alert | None:
         with self._store.connect() as connection:
@@ -132,11 +135,9 @@ class Alerts:
         with self._store.connect() as connection:
             return {row[0]: row[1] for row in connection.execute(select)}
 
-    def firing(self) -> int:
-        """How many fire now, by an index: every page asks."""
-        select = sa.select(sa.func.count()).where(alerts.c.state == State.FIRING.value)
+    def _count_firing(self) -> int:
         with self._store.connect() as connection:
-            return connection.scalar(select) or 0
+            return connection.scalar(_COUNT_FIRING) or 0
 
     def create(self, query_id: int, draft: AlertDraft) -> Alert | None:
         """Stores a new alert; None: there is no such query. Raises ChannelGone or TooManyAlerts."""

@@ -5,7 +5,9 @@ a time these would cost more than all the rest.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -71,28 +73,38 @@ def _sequence(table: sa.Table) -> Any:
     return sa.func.pg_get_serial_sequence(sa.literal(table.name), sa.literal("id"))
 
 
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A statement as a driver takes it, what each value must go through, and the order they are given in."""
+
+    text: str
+    processors: list[tuple[str, Any]]
+    in_order: Callable[[dict[str, Any]], Any]
+
+
 class Bulk:
     """A statement for many rows at once, each a dictionary of all its values."""
 
     def __init__(self, statement: sa.Insert | sa.Update) -> None:
         self._statement = statement
-        self._ready: dict[str, tuple[str, list[tuple[str, Any]]]] = {}  # by dialect
+        self._ready: dict[str, _Ready] = {}  # by dialect
 
     def __call__(self, connection: sa.Connection, rows: list[dict[str, Any]]) -> int:
         """Writes the rows, which are its own from now on; returns how many it wrote."""
         if not rows:
             return 0
-        text, processors = self._compiled(connection.dialect)
+        ready = self._compiled(connection.dialect)
         for row in rows:
-            for name, process in processors:
+            for name, process in ready.processors:
                 row[name] = process(row[name])
-        return connection.exec_driver_sql(text, rows).rowcount
+        return connection.exec_driver_sql(ready.text, list(map(ready.in_order, rows))).rowcount
 
-    def _compiled(self, dialect: sa.Dialect) -> tuple[str, list[tuple[str, Any]]]:
+    def _compiled(self, dialect: sa.Dialect) -> _Ready:
         if dialect.name not in self._ready:
-            kind: Any = type(dialect)
-            named = kind(paramstyle="named") if dialect.name == "sqlite" else dialect
-            compiled: Any = self._statement.compile(dialect=named)
+            compiled: Any = self._statement.compile(dialect=dialect)
             found = ((name, bind.type.bind_processor(dialect)) for name, bind in compiled.binds.items())
-            self._ready[dialect.name] = str(compiled), [(name, process) for name, process in found if process]
+            processors = [(name, process) for name, process in found if process]
+            # SQLite takes values by their place a quarter faster than by name
+            in_order = itemgetter(*compiled.positiontup) if compiled.positional else dict
+            self._ready[dialect.name] = _Ready(str(compiled), processors, in_order)
         return self._ready[dialect.name]

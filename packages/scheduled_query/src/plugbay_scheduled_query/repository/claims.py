@@ -1,7 +1,7 @@
 """Claiming what is due: exactly once, oldest first, no more than can start now."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from plugbay_scheduled_query.core.schedule import Advance, advance
 from plugbay_scheduled_query.repository.bulk import Bulk, take_ids
 from plugbay_scheduled_query.repository.pauses import is_paused
 from plugbay_scheduled_query.repository.rows import DEFINITION_OF_RUN, Row, run_of, store_now
+from plugbay_scheduled_query.repository.standstills import all_are_paused, is_held
 from plugbay_scheduled_query.repository.takeover import LEASE, NOBODY, HandOver
 from plugbay_scheduled_query.tables import data_sources, lanes, queries, runs
 
@@ -36,7 +37,7 @@ _NEVER_CLAIMED = sa.or_(queries.c.last_due_at.is_(None), queries.c.next_run_at >
 _DUE = (
     sa.select(*_DEFINITION)
     .where(queries.c.next_run_at <= sa.bindparam("now"), _NO_LIVE_RUN, _NEVER_CLAIMED)
-    .where(~is_paused(queries.c.source_id))
+    .where(~is_paused(queries.c.source_id), ~is_held())
     .order_by(queries.c.next_run_at, queries.c.id)
     .limit(sa.bindparam("most"))
     .with_for_update(skip_locked=True, of=queries)
@@ -45,17 +46,19 @@ _DUE_IN_SOURCE = _DUE.where(queries.c.source_id == sa.bindparam("source"))
 _HAS_DUE = sa.exists().where(
     queries.c.source_id == lanes.c.source_id, queries.c.next_run_at <= sa.bindparam("now")
 ) & ~is_paused(lanes.c.source_id)
-# an end that is far ahead is that of a clock that was set back since: nobody waits for it; one just ahead is
-# that of a run which ended while we looked
-_RESTS = (lanes.c.ended_at > sa.bindparam("rested")) & (lanes.c.ended_at <= sa.bindparam("ahead"))
-_WITH_DUE = sa.select(lanes.c.source_id).where(_HAS_DUE)
-_ANY_DUE = _WITH_DUE.where(lanes.c.source_id.not_in(sa.bindparam("but_for", expanding=True))).limit(1)
-_FREE_LANES = (
-    sa.select(lanes.c.source_id)
-    .where(lanes.c.run_id.is_(None), sa.or_(lanes.c.ended_at.is_(None), ~_RESTS), _HAS_DUE)
-    .with_for_update(skip_locked=True)
+_WITH_DUE = (
+    sa.select(lanes, data_sources.c.pace_s, data_sources.c.max_parallel)
+    .join(data_sources, data_sources.c.id == lanes.c.source_id)
+    .where(_HAS_DUE, ~is_held())
 )
-_FIRST_TO_REST = sa.select(sa.func.min(lanes.c.ended_at)).where(lanes.c.run_id.is_(None), _RESTS, _HAS_DUE)
+_IS_PACED = sa.func.coalesce(data_sources.c.pace_s, sa.bindparam("interval")) > 0
+_FREE_LANES = _WITH_DUE.where(lanes.c.run_id.is_(None), _IS_PACED)
+_DUE_TIMES = (
+    sa.select(queries.c.next_run_at, queries.c.source_id)
+    .where(queries.c.source_id == sa.bindparam("source"), queries.c.next_run_at <= sa.bindparam("now"))
+    .order_by(queries.c.next_run_at)
+    .limit(sa.bindparam("most"))
+)
 _MOVE_ON = Bulk(
     sa.update(queries)
     .where(queries.c.id == sa.bindparam("b_id"))
@@ -71,12 +74,14 @@ _BACKLOG = (
     .where(queries.c.next_run_at <= sa.bindparam("now"))
     .group_by(queries.c.source_id)
 )
+_LANES = sa.select(lanes, data_sources.c.name, data_sources.c.pace_s).join(
+    data_sources, data_sources.c.id == lanes.c.source_id
+)
 _HELD = (
     sa.select(runs.c.source_id, sa.func.count().label("held"))
     .where(runs.c.trigger == Trigger.SCHEDULE.value)
     .group_by(runs.c.source_id)
 )
-_LANES = sa.select(lanes, data_sources.c.name).join(data_sources, data_sources.c.id == lanes.c.source_id)
 
 log = get_logger(__name__)
 
@@ -88,12 +93,23 @@ class Lane:
     source: str
     run_id: int | None
     ended_at: datetime | None
+    pace_s: int | None = None
     waiting: int = 0
     oldest: datetime | None = None
 
-    def is_busy(self, rested: datetime) -> bool:
-        """Whether something runs there, or the last run did not end before `rested`."""
+    def is_busy(self, now: datetime, interval_s: int) -> bool:
+        """Whether something runs there, or the last run ended too short a time ago."""
+        rested = now - timedelta(seconds=interval_s if self.pace_s is None else self.pace_s)
         return self.run_id is not None or (self.ended_at is not None and self.ended_at > rested)
+
+
+@dataclass(frozen=True, slots=True)
+class DueSource:
+    """A source in which something is due, and what it says about its pace, if anything."""
+
+    source_id: int
+    pace_s: int | None
+    max_parallel: int | None
 
 
 def lanes_of(store: Store, now: datetime) -> list[Lane]:
@@ -101,7 +117,9 @@ def lanes_of(store: Store, now: datetime) -> list[Lane]:
     with store.connect() as connection:
         due = {source_id: rest for source_id, *rest in connection.execute(_BACKLOG, {"now": now})}
         found = connection.execute(_LANES).all()
-    return [Lane(row.name, row.run_id, row.ended_at, *due.get(row.source_id, ())) for row in found]
+    return [
+        Lane(row.name, row.run_id, row.ended_at, row.pace_s, *due.get(row.source_id, ())) for row in found
+    ]
 
 
 class Claims:
@@ -120,13 +138,29 @@ class Claims:
             .on_conflict_do_nothing(index_elements=["query_id"])
         )
 
+    def due_sources(self) -> list[DueSource]:
+        """The sources in which anything is due now; asked without taking the write lock."""
+        with self._store.connect() as connection:
+            rows = connection.execute(_WITH_DUE, {"now": store_now(connection, self._clock)}).all()
+        return [DueSource(row.source_id, row.pace_s, row.max_parallel) for row in rows]
+
+    def is_held(self) -> bool:
+        """Whether an admin paused all queries."""
+        return all_are_paused(self._store)
+
     def claim_paced(self, timezone: str, interval_s: int) -> list[Run]:
-        """At most one run for each source whose lane is free; the lane is theirs until they are recorded."""
+        """At most one run for each source whose lane is free; the lane is theirs until they are recorded.
+
+        A source without a pace of its own goes by `interval_s`; where that is 0, by none.
+        """
         with self._store.begin() as connection:
             now = store_now(connection, self._clock)
+            locked = _FREE_LANES.with_for_update(skip_locked=True, of=lanes)
             due: list[Row] = []
-            for (source,) in connection.execute(_FREE_LANES, _pause(now, interval_s)).all():
-                due += connection.execute(_DUE_IN_SOURCE, {"now": now, "most": 1, "source": source}).all()
+            for lane in connection.execute(locked, {"now": now, "interval": interval_s}).all():
+                if _rest_s(lane, now, interval_s) is None:
+                    wanted = {"now": now, "most": 1, "source": lane.source_id}
+                    due += connection.execute(_DUE_IN_SOURCE, wanted).all()
             claimed = self._take(connection, due, now, timezone)
             if claimed:
                 taken = [{"b_source": run.source_id, "b_run": run.id} for run in claimed]
@@ -134,38 +168,51 @@ class Claims:
             return claimed
 
     def claim_batch(
-        self, most: int, timezone: str, least: int = 0, held: Mapping[int, int] = NOTHING
+        self,
+        most: int,
+        timezone: str,
+        least: Mapping[int, int] = NOTHING,
+        held: Mapping[int, int] = NOTHING,
+        only_these: bool = False,
     ) -> list[Run]:
-        """Up to `most` runs; and of each source until `least` are held of it, however many of others are."""
+        """Up to `most` runs; and of each source until so many are held of it as `least` says.
+
+        With `only_these` nothing is taken of other sources than those of `least`: they have a pace.
+        """
         with self._store.begin() as connection:
             now = store_now(connection, self._clock)
-            due = list(connection.execute(_DUE, {"now": now, "most": max(most, 0)}).all())
+            if only_these:
+                due = self._oldest(connection, now, max(most, 0), least)
+            else:
+                due = list(connection.execute(_DUE, {"now": now, "most": max(most, 0)}).all())
             if len(due) >= most:  # else that was all
                 due += self._left_out(connection, now, due, least, held)
             return self._take(connection, due, now, timezone)
-
-    def has_due(self, but_for: Collection[int] = ()) -> bool:
-        """Whether anything is due now, of other sources than these; asked without taking the write lock."""
-        with self._store.connect() as connection:
-            wanted = {"now": store_now(connection, self._clock), "but_for": list(but_for)}
-            return connection.execute(_ANY_DUE, wanted).first() is not None
 
     def held(self) -> Counter[int]:
         """How many scheduled runs are under way by source, wherever they are."""
         with self._store.connect() as connection:
             return Counter({row.source_id: row.held for row in connection.execute(_HELD)})
 
-    def sources(self) -> list[int]:
-        """All sources that may have something to do."""
+    def sources(self) -> dict[int, tuple[int | None, int | None]]:
+        """All sources that may have something to do, with a pace and max_parallel of their own, if any."""
+        select = sa.select(data_sources.c.id, data_sources.c.pace_s, data_sources.c.max_parallel)
         with self._store.connect() as connection:
-            return list(connection.scalars(sa.select(lanes.c.source_id)))
+            rows = connection.execute(select.order_by(data_sources.c.id))
+            return {row.id: (row.pace_s, row.max_parallel) for row in rows}
+
+    def queued(self) -> set[int]:
+        """The queries whose runs no node has begun yet."""
+        with self._store.connect() as connection:
+            return set(connection.scalars(sa.select(runs.c.query_id).where(runs.c.node == NOBODY)))
 
     def rest_s(self, interval_s: int) -> float | None:
         """In how many seconds a lane has rested that something waits for; None: there is none."""
         with self._store.connect() as connection:
             now = store_now(connection, self._clock)
-            ended_at = connection.scalar(_FIRST_TO_REST, _pause(now, interval_s))
-        return None if ended_at is None else interval_s - (now - ended_at).total_seconds()
+            free = connection.execute(_FREE_LANES, {"now": now, "interval": interval_s}).all()
+        rests = [rest_s for lane in free if (rest_s := _rest_s(lane, now, interval_s)) is not None]
+        return min(rests, default=None)
 
     def start_now(self, query_id: int, by: str) -> tuple[Run | None, int | None]:
         """A new manual run; or, when one is under way, the id of that; or neither for an unknown query."""
@@ -187,23 +234,37 @@ class Claims:
             [run] = self._handed_over(connection, [run_of(row, values | {"id": run_id})])
             return run, None
 
+    def _oldest(
+        self, connection: sa.Connection, now: datetime, most: int, sources: Iterable[int]
+    ) -> list[Row]:
+        """The oldest that are due in these sources: each is read by its index, whatever waits in others."""
+        times: list[tuple[datetime, int]] = []
+        for source in sources:
+            wanted = {"now": now, "most": most, "source": source}
+            times += [(row.next_run_at, source) for row in connection.execute(_DUE_TIMES, wanted)]
+        due: list[Row] = []
+        for source, count in Counter(source for _, source in sorted(times)[:most]).items():
+            wanted = {"now": now, "most": count, "source": source}
+            due += connection.execute(_DUE_IN_SOURCE, wanted).all()
+        return sorted(due, key=lambda row: (row.next_run_at, row.query_id))
+
     def _left_out(
         self,
         connection: sa.Connection,
         now: datetime,
         due: Sequence[Row],
-        least: int,
+        least: Mapping[int, int],
         held: Mapping[int, int],
     ) -> list[Row]:
         """What is due of sources that the oldest runs, which may all be another's, left too little of."""
         chosen = {row.query_id for row in due}
         taken = Counter(held) + Counter(row.source_id for row in due)
         found: list[Row] = []
-        for source in connection.scalars(_WITH_DUE, {"now": now}).all():
-            if taken[source] < least:
-                wanted = {"now": now, "most": least, "source": source}
+        for source, count in least.items():
+            if taken[source] < count:
+                wanted = {"now": now, "most": count, "source": source}
                 rows = connection.execute(_DUE_IN_SOURCE, wanted).all()
-                found += [row for row in rows if row.query_id not in chosen][: least - taken[source]]
+                found += [row for row in rows if row.query_id not in chosen][: count - taken[source]]
         return found
 
     def _take(self, connection: sa.Connection, due: Sequence[Row], now: datetime, timezone: str) -> list[Run]:
@@ -269,8 +330,13 @@ class Claims:
         }
 
 
-def _pause(now: datetime, interval_s: int) -> dict[str, datetime]:
-    return {"now": now, "rested": now - timedelta(seconds=interval_s), "ahead": now + AHEAD}
+def _rest_s(lane: Row, now: datetime, interval_s: int) -> float | None:
+    """In how many seconds a lane has rested; None: it has."""
+    pace = timedelta(seconds=interval_s if lane.pace_s is None else lane.pace_s)
+    # an end that is far ahead is that of a clock that was set back since: nobody waits for it; one just ahead
+    # is that of a run which ended while we looked
+    rests = lane.ended_at is not None and now - pace < lane.ended_at <= now + AHEAD
+    return (lane.ended_at + pace - now).total_seconds() if rests else None
 
 
 class _Onward:

@@ -1,12 +1,10 @@
 """Definitions: made, read, edited with a look at their version, and deleted at once for everybody to see."""
 
-import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -15,20 +13,21 @@ from plugbay import Clock, Store
 from plugbay_scheduled_query.core.alerting.model import AlertEvent
 from plugbay_scheduled_query.core.capacity import Load
 from plugbay_scheduled_query.core.draft import Draft, draft_of, starts_afresh
-from plugbay_scheduled_query.core.exposition import key_of
-from plugbay_scheduled_query.core.metric import Series, series_of
 from plugbay_scheduled_query.core.model import MetricConfig, Query
-from plugbay_scheduled_query.core.paging import ESCAPE, like_patterns, search_text
+from plugbay_scheduled_query.core.paging import ESCAPE, like_patterns
 from plugbay_scheduled_query.core.schedule import next_run
 from plugbay_scheduled_query.repository.alerts import end_alerts, wake_alerts
+from plugbay_scheduled_query.repository.definition_rows import after_metrics_changed, new_values, values_of
 from plugbay_scheduled_query.repository.metric_names import SeriesTaken, clash_with, take_names
-from plugbay_scheduled_query.repository.rows import chart_text, metrics_text, query_of, touch
+from plugbay_scheduled_query.repository.rows import query_of, touch
 from plugbay_scheduled_query.repository.series import keep_series
-from plugbay_scheduled_query.tables import data_sources, queries, results, runs, states
+from plugbay_scheduled_query.repository.versions import keep_version
+from plugbay_scheduled_query.tables import data_sources, queries, results, runs, states, switches
 
 Sort = Literal["name", "last_executed", "next_run_at", "last_duration_ms", "last_status", "data_source", "id"]
 Filter = Literal["all", "enabled", "disabled", "failing", "running"]
 
+_GONE = {"next_run_at": None, "series_key": None, "enabled": False}
 EXPORT_STEP = 500  # definitions read at a time
 
 
@@ -80,6 +79,7 @@ _ONE_WITH_RESULT = _WITH_RESULT.where(queries.c.id == sa.bindparam("id"))
 _INSERT_ONE = sa.insert(queries).returning(queries.c.id)
 _INSERT_MANY = sa.insert(queries).returning(queries.c.id, queries.c.name, sort_by_parameter_order=True)
 _INSERT_STATE = sa.insert(states)
+_NOTE_SWITCH = sa.insert(switches)
 _ONE_HELD = _ONE.with_for_update(of=queries)
 _UPDATE = sa.update(queries).where(queries.c.id == sa.bindparam("b_id"))
 _HOLD_SOURCE = (
@@ -112,10 +112,25 @@ class Definitions:
             row = connection.execute(_ONE_WITH_RESULT if with_result else _ONE, {"id": query_id}).first()
         return query_of(row) if row else None
 
+    def get_many(self, query_ids: Collection[int]) -> dict[int, Query]:
+        """Those of these that there are, by id and in its order, without their results."""
+        if not query_ids:
+            return {}
+        wanted = _LIVE.where(queries.c.id.in_(query_ids)).order_by(queries.c.id)
+        with self._store.connect() as connection:
+            return {row.id: query_of(row) for row in connection.execute(wanted)}
+
     def name_of(self, query_id: int) -> str | None:
         """The name of a query, if there is one."""
         with self._store.connect() as connection:
             return connection.scalar(_NAME, {"id": query_id})
+
+    def names_of(self, query_ids: Collection[int]) -> dict[int, str]:
+        """The names of those of these that there are."""
+        live = queries.c.id.in_(query_ids) & queries.c.deleted_at.is_(None)
+        with self._store.connect() as connection:
+            found = connection.execute(sa.select(queries.c.id, queries.c.name).where(live))
+            return {row.id: row.name for row in found}
 
     def page(self, listing: Listing, offset: int, limit: int) -> tuple[list[Query], int]:
         """A page of definitions without their results, and how many there are in all."""
@@ -141,7 +156,7 @@ class Definitions:
 
     def create(self, draft: Draft, source_id: int, by: str | None, timezone: str) -> Query:
         now = self._clock.now()
-        values = _new_values(draft, source_id, by, timezone, now)
+        values = new_values(draft, source_id, by, timezone, now)
         with _series_by_name(), self._store.begin() as connection:
             _hold_source(connection, source_id)
             query_id = connection.execute(_INSERT_ONE, values).scalar_one()
@@ -154,7 +169,7 @@ class Definitions:
     ) -> list[tuple[int, str]]:
         """Stores definitions, each with the id of its source, all or none; their ids and names."""
         now = self._clock.now()
-        rows = [_new_values(draft, source_id, by, timezone, now) for draft, source_id in drafts]
+        rows = [new_values(draft, source_id, by, timezone, now) for draft, source_id in drafts]
         with _series_by_name(), self._store.begin() as connection:
             for source_id in sorted({source_id for _, source_id in drafts}):
                 _hold_source(connection, source_id)
@@ -171,29 +186,35 @@ class Definitions:
     ) -> Query | None:
         """Stores an edit; raises VersionConflict when it was made of another version than the newest."""
         with _series_by_name(), self._store.begin() as connection:
-            _hold_source(connection, source_id)
-            row = connection.execute(_ONE_HELD, {"id": query_id}).first()
-            if row is None:
-                return None
-            current = query_of(row)
-            if version is not None and version != current.version:
-                raise VersionConflict(current)
-            self._store_edit(connection, current, draft, source_id, by, timezone)
-            return query_of(connection.execute(_ONE, {"id": query_id}).one())
+            return self._update(connection, query_id, draft, source_id, by, timezone, version)
+
+    def update_many(
+        self, edits: Sequence[tuple[Query, Draft, int]], by: str | None, timezone: str
+    ) -> list[Query]:
+        """Stores edits of what was read before, each with the id of its source, all or none of them.
+
+        Raises VersionConflict when somebody else changed or deleted one of them meanwhile.
+        """
+        stored = []
+        with _series_by_name(), self._store.begin() as connection:
+            for before, draft, source_id in edits:
+                query = self._update(connection, before.id, draft, source_id, by, timezone, before.version)
+                if query is None:
+                    raise VersionConflict(before)
+                stored.append(query)
+        return stored
 
     def delete(self, query_id: int) -> bool:
         """Hides a query at once and stops its schedule; its rows go later, in small steps."""
-        gone = {"deleted_at": self._clock.now(), "next_run_at": None, "series_key": None, "enabled": False}
-        live = (queries.c.id == query_id) & queries.c.deleted_at.is_(None)
+        return bool(self.delete_many([query_id]))
+
+    def delete_many(self, query_ids: Sequence[int]) -> list[int]:
+        """The same for several, all or none of those that there are; their ids."""
+        ended: list[AlertEvent] = []
         with self._store.begin() as connection:
-            if connection.execute(sa.update(queries).where(live).values(gone)).rowcount == 0:
-                return False
-            touch(connection, query_id, self._clock.now())
-            take_names(connection, query_id, ())
-            keep_series(connection, query_id, ())
-            ended = end_alerts(connection, query_id, self._clock.now())
+            deleted = [one for one in query_ids if self._delete(connection, one, ended)]
         self._tell(ended)
-        return True
+        return deleted
 
     def metric_clash(self, metric: MetricConfig, other_than: int | None = None) -> str | None:
         """Which other query publishes a metric that this one cannot stand beside, and why not."""
@@ -224,6 +245,41 @@ class Definitions:
             row = connection.execute(select.select_from(_JOINED).where(queries.c.deleted_at.is_(None))).one()
         return dict(row._mapping)
 
+    def _update(
+        self,
+        connection: sa.Connection,
+        query_id: int,
+        draft: Draft,
+        source_id: int,
+        by: str | None,
+        timezone: str,
+        version: int | None,
+    ) -> Query | None:
+        _hold_source(connection, source_id)
+        row = connection.execute(_ONE_HELD, {"id": query_id}).first()
+        if row is None:
+            return None
+        current = query_of(row)
+        if version is not None and version != current.version:
+            raise VersionConflict(current)
+        keep_version(connection, current, row.source_id)
+        self._store_edit(connection, current, draft, source_id, by, timezone)
+        return query_of(connection.execute(_ONE, {"id": query_id}).one())
+
+    def _delete(self, connection: sa.Connection, query_id: int, ended: list[AlertEvent]) -> bool:
+        now = self._clock.now()
+        live = (queries.c.id == query_id) & queries.c.deleted_at.is_(None)
+        if (
+            connection.execute(sa.update(queries).where(live).values({**_GONE, "deleted_at": now})).rowcount
+            == 0
+        ):
+            return False
+        touch(connection, query_id, now)
+        take_names(connection, query_id, ())
+        keep_series(connection, query_id, ())
+        ended += end_alerts(connection, query_id, now)
+        return True
+
     def _store_edit(
         self,
         connection: sa.Connection,
@@ -234,7 +290,7 @@ class Definitions:
         timezone: str,
     ) -> None:
         now = self._clock.now()
-        values = _values(draft, source_id) | {
+        values = values_of(draft, source_id) | {
             "updated_by": by,
             "updated_at": now,
             "version": current.version + 1,
@@ -251,7 +307,10 @@ class Definitions:
         else:
             take_names(connection, current.id, draft.metrics)
             keep_series(connection, current.id, draft.metrics)
-            touch(connection, current.id, now, **_after_metrics_changed(current, draft))
+            touch(connection, current.id, now, **after_metrics_changed(current, draft))
+        if draft.enabled != current.enabled:
+            note = {"query_id": current.id, "at": now, "enabled": draft.enabled, "by": by}
+            connection.execute(_NOTE_SWITCH, note)
         if draft.enabled and not current.enabled:
             wake_alerts(connection, current.id, now)
 
@@ -269,46 +328,6 @@ def _hold_source(connection: sa.Connection, source_id: int) -> None:
     """Keeps the source from being deleted until the transaction ends."""
     if connection.execute(_HOLD_SOURCE, {"id": source_id}).first() is None:
         raise SourceGone
-
-
-def series_key(series: Series) -> str:
-    """A short text that two series share only if they are the same."""
-    name, labels = series
-    return hashlib.sha256(json.dumps([name, sorted(labels)]).encode()).hexdigest()
-
-
-def _new_values(draft: Draft, source_id: int, by: str | None, timezone: str, now: datetime) -> dict[str, Any]:
-    due = next_run(draft.cron_schedule, draft.timezone or timezone, now) if draft.enabled else None
-    made = {"created_by": by, "created_at": now, "updated_by": by, "updated_at": now}
-    return _values(draft, source_id) | made | {"next_run_at": due}
-
-
-def _after_metrics_changed(current: Query, draft: Draft) -> dict[str, object]:
-    """Another metric waits for a value of its own; one that stayed keeps it."""
-    before, after = (
-        {key_of(one) for one in metrics if one.is_plain} for metrics in (current.metrics, draft.metrics)
-    )
-    return dict.fromkeys(["metric_problem"] if before & after else ["metric_problem", "metric_value"])
-
-
-def _values(draft: Draft, source_id: int) -> dict[str, Any]:
-    first = draft.metrics[0] if draft.metrics else None
-    return {
-        "name": draft.name,
-        "query": draft.query,
-        "cron_schedule": draft.cron_schedule,
-        "timezone": draft.timezone,
-        "enabled": draft.enabled,
-        "render_type": draft.render_type.value,
-        "metric_config": metrics_text(draft.metrics),
-        "chart": chart_text(draft.chart),
-        "series_key": series_key(series_of(first)) if first else None,
-        "source_id": source_id,
-        "timeout": draft.timeout,
-        "description": draft.description,
-        "tags": json.dumps(draft.tags, ensure_ascii=False),
-        "search_text": search_text(draft),
-    }
 
 
 def _filtered(select: sa.Select[Any], listing: Listing) -> sa.Select[Any]:

@@ -80,15 +80,6 @@ class NamedExecution:
     execution: Execution
 
 
-@dataclass(frozen=True, slots=True)
-class Standout:
-    """A query that stands out, and by how much."""
-
-    query_id: int
-    name: str
-    amount: int
-
-
 class Overview:
     """Reads across queries, each by an index: a handful of reads for a page of any size."""
 
@@ -181,16 +172,6 @@ class Overview:
         rows = self._all(select.where(states.c.query_id.in_(query_ids))) if query_ids else []
         return {row[0]: row[1] for row in rows}
 
-    def slowest(self, limit: int) -> list[Standout]:
-        """Those whose last execution took longest, in milliseconds."""
-        return self._standouts(states.c.last_duration_ms, limit)
-
-    def most_failing(self, limit: int) -> list[Standout]:
-        """Those with the most failures and timeouts in their history."""
-        failed = states.c.last_failed - states.c.first_failed + 1
-        timed_out = states.c.last_timeout - states.c.first_timeout + 1
-        return self._standouts(failed + timed_out, limit)
-
     def lateness_s(self) -> list[float]:
         """How late the last scheduled executions started, in seconds."""
         recent = (
@@ -205,17 +186,6 @@ class Overview:
     def _all(self, select: sa.Select[Any]) -> list[Any]:
         with self._store.connect() as connection:
             return list(connection.execute(select))
-
-    def _standouts(self, amount: sa.ColumnElement[Any], limit: int) -> list[Standout]:
-        select = (
-            sa.select(queries.c.id, queries.c.name, amount.label("amount"))
-            .select_from(queries.join(states, states.c.query_id == queries.c.id))
-            .where(_LIVE, amount > 0)
-            .order_by(amount.desc(), queries.c.id)
-            .limit(limit)
-        )
-        with self._store.connect() as connection:
-            return [Standout(*row) for row in connection.execute(select)]
 
     def _total(self, connection: sa.Connection, wanted: HistoryFilter, name: str) -> int:
         if wanted.since or wanted.until:

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from plugbay import Store
 
 from plugbay_scheduled_query.core.text import as_sentence, format_utc, quoted
+from plugbay_scheduled_query.repository.standstills import begin_at_source, end_at_source
 from plugbay_scheduled_query.tables import data_sources, pauses
 
 NOTHING_STARTS = "nothing starts there until it is gone (looked at each minute), or an admin resumes it"
@@ -62,9 +63,11 @@ def is_paused(source_id: sa.ColumnElement[int]) -> sa.ColumnElement[bool]:
 
 def paused_sources(store: Store) -> dict[str, bool]:
     """Every source by its name, and whether it is paused."""
-    select = sa.select(data_sources.c.name, is_paused(data_sources.c.id)).order_by(data_sources.c.name)
     with store.connect() as connection:
-        return {name: bool(paused) for name, paused in connection.execute(select)}
+        return {name: bool(paused) for name, paused in connection.execute(_WHETHER_PAUSED)}
+
+
+_WHETHER_PAUSED = sa.select(data_sources.c.name, is_paused(data_sources.c.id)).order_by(data_sources.c.name)
 
 
 class Pauses:
@@ -92,12 +95,18 @@ class Pauses:
             source = sa.select(data_sources.c.id).where(data_sources.c.id == session.source_id)
             if connection.scalar(source.with_for_update(read=True)) is None:
                 return False
-            return connection.scalar(insert.returning(pauses.c.id)) is not None
+            is_new = connection.scalar(insert.returning(pauses.c.id)) is not None
+            if is_new:
+                begin_at_source(connection, session.source_id, session.since)
+            return is_new
 
-    def remove(self, source_id: int, mark: str | None = None) -> bool:
+    def remove(self, source_id: int, at: datetime, mark: str | None = None, by: str | None = None) -> bool:
         """Forgets one session of a source, or all of them; whether the source goes on by that."""
         of_source = pauses.c.source_id == source_id
         gone = of_source if mark is None else of_source & (pauses.c.mark == mark)
         with self._store.begin() as connection:
             count = connection.execute(sa.delete(pauses).where(gone)).rowcount
-            return count > 0 and connection.scalar(sa.select(pauses.c.id).where(of_source).limit(1)) is None
+            left = connection.scalar(sa.select(pauses.c.id).where(of_source).limit(1))
+            if left is None:
+                end_at_source(connection, source_id, at, by)
+            return count > 0 and left is None

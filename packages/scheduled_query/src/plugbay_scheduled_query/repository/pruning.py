@@ -8,7 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 from plugbay import Clock, Store, get_logger
 
-from plugbay_scheduled_query.tables import history, queries, results, runs, states
+from plugbay_scheduled_query.repository.versions import forget_versions
+from plugbay_scheduled_query.tables import history, queries, results, runs, states, switches
 
 PRUNE_STEP = 200  # history rows of one query that go at a time
 PURGE_STEP = 500  # history rows of a deleted query that go in one transaction
@@ -83,6 +84,8 @@ class Housekeeping:
         else:
             connection.execute(sa.delete(results).where(results.c.query_id == query_id))
             connection.execute(sa.delete(states).where(states.c.query_id == query_id))
+            connection.execute(sa.delete(switches).where(switches.c.query_id == query_id))
+            forget_versions(connection, query_id)
             connection.execute(sa.delete(queries).where(queries.c.id == query_id))
         return True
 

@@ -11,7 +11,7 @@ from plugbay import Clock, Secrets, SecretUnreadable, Store, get_logger
 
 from plugbay_scheduled_query.core.source import Source
 from plugbay_scheduled_query.repository.rows import Row
-from plugbay_scheduled_query.tables import data_sources, lanes, pauses, queries
+from plugbay_scheduled_query.tables import data_sources, lanes, pauses, queries, states
 
 NAMED_AT_MOST = 10  # of the queries that keep a source from being deleted
 
@@ -50,6 +50,9 @@ class StoredSource:
     secret_url: str = field(repr=False)
     accepts_unguarded: bool
     origin: Origin
+    pace_s: int | None  # none: the setting interval
+    max_parallel: int | None  # none: the setting
+    last_test: str | None = field(repr=False)  # JSON
     created_at: datetime
     updated_at: datetime
 
@@ -98,6 +101,30 @@ class SourceRepository:
         with self._store.connect() as connection:
             return {row[0]: row[1] for row in connection.execute(select.group_by(queries.c.source_id))}
 
+    def failing_counts(self) -> dict[int, int]:
+        """How many of its queries failed last, by source; a source without any is left out."""
+        failing = states.c.last_status.in_(("failed", "timeout"))
+        joined = queries.join(states, states.c.query_id == queries.c.id)
+        select = sa.select(queries.c.source_id, sa.func.count()).select_from(joined)
+        select = select.where(_LIVE_QUERIES, failing).group_by(queries.c.source_id)
+        with self._store.connect() as connection:
+            return {row[0]: row[1] for row in connection.execute(select)}
+
+    def users(self, source_id: int) -> list[tuple[int, str]]:
+        """The first queries that ask a source: their ids and names."""
+        select = sa.select(queries.c.id, queries.c.name).where(
+            queries.c.source_id == source_id, _LIVE_QUERIES
+        )
+        with self._store.connect() as connection:
+            rows = connection.execute(select.order_by(queries.c.name, queries.c.id).limit(NAMED_AT_MOST))
+            return [(row.id, row.name) for row in rows]
+
+    def note_test(self, source_id: int, found: str) -> None:
+        """Keeps what came of the last test of a source."""
+        update = sa.update(data_sources).where(data_sources.c.id == source_id).values(last_test=found)
+        with self._store.begin() as connection:
+            connection.execute(update)
+
     def add(self, source: Source, dialect: str, origin: Origin = Origin.ADMIN) -> StoredSource:
         """A new source with a lane that is free; raises NameTaken."""
         added = self.add_unless_there(source, dialect, origin)
@@ -123,9 +150,9 @@ class SourceRepository:
         """Stores another name or place; queries stay with the source. None: it is gone; or NameTaken."""
         return self._change(source_id, self._values(source, dialect, origin))
 
-    def rename(self, source_id: int, name: str) -> StoredSource | None:
-        """Stores another name; None: it is gone; or NameTaken."""
-        return self._change(source_id, {"name": name})
+    def rename(self, source_id: int, name: str, **pace: int | None) -> StoredSource | None:
+        """Stores another name and pace, and leaves its place be; None: it is gone; or NameTaken."""
+        return self._change(source_id, {"name": name, **pace})
 
     def delete(self, source_id: int) -> bool:
         """Takes a source and its lane away; raises SourceInUse while a query needs it."""
@@ -153,7 +180,9 @@ class SourceRepository:
             is_same_url = self.url_of(stored) == source.url
         except SecretUnreadable:
             return False
-        return is_same_url and stored.is_locked and stored.accepts_unguarded == source.accepts_unguarded
+        is_same_pace = (stored.pace_s, stored.max_parallel) == (source.pace_s, source.max_parallel)
+        is_same_url = is_same_url and stored.accepts_unguarded == source.accepts_unguarded
+        return is_same_url and is_same_pace and stored.is_locked
 
     def _change(self, source_id: int, values: dict[str, Any]) -> StoredSource | None:
         try:
@@ -182,6 +211,8 @@ class SourceRepository:
             "secret_url": self._secrets.encrypt(source.url),
             "is_unproven_accepted": source.accepts_unguarded,
             "origin": origin,
+            "pace_s": source.pace_s,
+            "max_parallel": source.max_parallel,
         }
 
     def _after(self, moment: datetime) -> datetime:
@@ -197,6 +228,9 @@ def _stored(row: Row) -> StoredSource:
         secret_url=row.secret_url,
         accepts_unguarded=row.is_unproven_accepted,
         origin=Origin(row.origin),
+        pace_s=row.pace_s,
+        max_parallel=row.max_parallel,
+        last_test=row.last_test,
         created_at=row.created_at,
         updated_at=row.updated_at,
     )

@@ -2,15 +2,18 @@
 
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from plugbay import Clock
 
+from plugbay_scheduled_query.core.capacity import Pace
 from plugbay_scheduled_query.core.model import Execution, Run, Trigger
 from plugbay_scheduled_query.repository.claims import Claims
+from plugbay_scheduled_query.runs.hold import LOOK_S, Hold
+from plugbay_scheduled_query.runs.places import NO_PLACES, NOTHING_OWN, Own, Places, places
 from plugbay_scheduled_query.settings import Settings
 
 OWNER = "scheduled_query"
@@ -21,7 +24,6 @@ WINDOW_S = 1.0  # over which throughput is counted
 BATCH = 256  # runs that a process has claimed at the most when nothing paces them
 AHEAD = 2  # times max_parallel: what it claims at the least, so that no slot waits for the next claim
 SLICE = 16  # runs of one source for one worker at the most: they share its price, and are soon done
-BY_HAND = 6  # workers at the most, and a third of them, that are there for what people start by hand
 
 Promise = Future[Execution | None]
 
@@ -75,6 +77,11 @@ class InFlight:
         with self._lock:
             runs = [*self._waiting.values(), *self._begun.values()]
         return Counter(run.source_id for run in runs if run.trigger is Trigger.SCHEDULE)
+
+    def waiting_queries(self) -> set[int]:
+        """The queries whose runs have not begun."""
+        with self._lock:
+            return {run.query_id for run in self._waiting.values()}
 
     def has_begun(self, run_id: int) -> bool:
         with self._lock:
@@ -148,7 +155,9 @@ class Claiming:
         self._settings = settings
         self._lock = threading.Lock()
         self._throughput = Throughput(clock)
-        self.admission = Admission(submit, lambda: most_at_once(engine.workers, settings()))
+        self._own: dict[int, Own] = {}  # what sources said about their pace when something was due there
+        self._hold = Hold(clock, claims.is_held)
+        self.admission = Admission(submit, self.places)
 
     def start(self) -> None:
         """From now on this node looks for what is due, also when another one ticks."""
@@ -168,7 +177,8 @@ class Claiming:
             try:
                 while claimed := self._claim():
                     self._take_on(claimed)
-                again_s = self._rest_s()
+                self.admission.look()
+                again_s = LOOK_S if self._hold.is_known else self._rest_s()
             finally:
                 self._look_again(again_s)
 
@@ -176,41 +186,63 @@ class Claiming:
         """These are recorded: others may start."""
         sources = [run.source_id for run in runs]
         self._throughput.add(len(sources))
-        if self._is_worth_a_claim(set(sources)):
+        if self._hold.is_known or self._is_worth_a_claim(set(sources)):
             self.refill()
+
+    def places(self) -> Places:
+        """How many slices of the schedule may be at work here, in all and of each source."""
+        if self._hold.is_on():
+            return NO_PLACES
+        return places(self._engine.workers, self._settings().pace, self._own)
 
     def _take_on(self, claimed: list[Run]) -> None:
         self._runs.add(claimed)
         self.admission.put(claimed)
 
     def _claim(self) -> list[Run]:
-        settings = self._settings()
-        if settings.interval <= 0:
-            return self._claim_unpaced(settings)
-        if not self._claims.has_due():
-            return []
-        return self._claims.claim_paced(settings.timezone, settings.interval)
+        due, settings = self._due_sources(), self._settings()
+        unpaced = {source: pace.max_parallel for source, pace in due.items() if not pace.is_paced}
+        claimed: list[Run] = []
+        if len(unpaced) < len(due):
+            claimed += self._claims.claim_paced(settings.timezone, settings.interval)
+        if unpaced:
+            claimed += self._claim_unpaced(unpaced, only_these=len(unpaced) < len(due))
+        return claimed
 
-    def _claim_unpaced(self, settings: Settings) -> list[Run]:
+    def _due_sources(self) -> dict[int, Pace]:
+        """The sources in which something is due, and the pace of each, as of now."""
+        usual, found = self._settings().pace, self._claims.due_sources()
+        self._own |= {source.source_id: (source.pace_s, source.max_parallel) for source in found}
+        return {source.source_id: usual.with_own(source.pace_s, source.max_parallel) for source in found}
+
+    def _pace_of(self, source_id: int) -> Pace:
+        return self._settings().pace.with_own(*self._own.get(source_id, NOTHING_OWN))
+
+    def _held(self) -> Counter[int]:
+        """The scheduled runs of this process that no lane paces, by source."""
+        held = self._runs.scheduled()
+        return Counter({source: runs for source, runs in held.items() if not self._pace_of(source).is_paced})
+
+    def _claim_unpaced(self, least: Mapping[int, int], only_these: bool) -> list[Run]:
         """As much as there is room for; where one source fills it all, the others get in all the same."""
-        held, least = self._runs.scheduled(), settings.max_parallel
+        held = self._held()
         room = self._most_claimed() - held.total()
-        full = () if room > 0 else [source for source, runs in held.items() if runs >= least]
-        if not self._claims.has_due(but_for=full):
+        if room <= 0 and all(held[source] >= count for source, count in least.items()):
             return []
-        return self._claims.claim_batch(room, settings.timezone, least, held)
+        return self._claims.claim_batch(room, self._settings().timezone, least, held, only_these)
 
     def _most_claimed(self) -> int:
         """About what this node does in a second: slow runs are left to whoever has a slot for them."""
-        return max(AHEAD * self._settings().max_parallel, min(self._throughput.per_second, BATCH))
+        at_once = max([self._settings().max_parallel, *(most or 0 for _, most in self._own.values())])
+        return max(AHEAD * at_once, min(self._throughput.per_second, BATCH))
 
     def _is_worth_a_claim(self, sources: Iterable[int]) -> bool:
         """A lane counts for itself; of slots, some are claimed for at a time, in all or of one source."""
-        settings, held = self._settings(), self._runs.scheduled()
+        held, paces = self._held(), {source: self._pace_of(source) for source in sources}
         return (
-            settings.interval > 0
+            any(pace.is_paced for pace in paces.values())
             or 2 * held.total() <= self._most_claimed()
-            or any(2 * held[source] <= settings.max_parallel for source in sources)
+            or any(2 * held[source] <= pace.max_parallel for source, pace in paces.items())
         )
 
     def _look_again(self, rest_s: float | None) -> None:
@@ -222,22 +254,22 @@ class Claiming:
     def _rest_s(self) -> float | None:
         """When a lane that something waits for has rested; for a slot nobody need wait by the clock."""
         interval = self._settings().interval
-        return self._claims.rest_s(interval) if interval > 0 else None
+        is_any_paced = interval > 0 or any(pace_s for pace_s, _ in self._own.values())
+        return self._claims.rest_s(interval) if is_any_paced else None
 
 
 class Admission:
-    """A queue with a door: at most `limit()` slices are inside, each of one source; the others wait.
+    """A queue with a door: as many slices are inside as there are places, each of one source; others wait.
 
-    Sources take turns, and where there are several none takes the last place: one that hangs or is slow keeps
-    nobody else waiting. Within a source runs go in the order of their claim. Only where many wait do they
+    Sources take turns. Within a source runs go in the order of their claim. Only where many wait do they
     share a slice.
     """
 
     def __init__(
-        self, let_in: Callable[[list[list[Run]]], None], limit: Callable[[], int], largest: int = SLICE
+        self, let_in: Callable[[list[list[Run]]], None], places: Callable[[], Places], largest: int = SLICE
     ) -> None:
         self._let_in = let_in
-        self._limit = limit
+        self._places = places
         self._largest = largest
         self._lock = threading.Lock()
         self._waiting: dict[int, deque[Run]] = {}  # by source, of all that ever came, in their turn
@@ -255,6 +287,10 @@ class Admission:
         with self._lock:
             for run in reversed(runs):
                 self._queue(run.source_id).appendleft(run)
+        self._open()
+
+    def look(self) -> None:
+        """There may be places by now."""
         self._open()
 
     def leave(self, first_run_id: int) -> None:
@@ -277,16 +313,20 @@ class Admission:
 
     def _open(self) -> None:
         with self._lock:
-            coming = [] if self.is_shut else self._admitted(self._limit())
+            coming = [] if self.is_shut else self._admitted(self._places())
         if coming:
             self._let_in(coming)
 
-    def _admitted(self, limit: int) -> list[list[Run]]:
+    def _admitted(self, places: Places) -> list[list[Run]]:
         inside, admitted = Counter(self._inside.values()), []
-        most = limit if len(self._waiting) < 2 else max(1, limit - 1)
-        size = max(1, min(self._largest, sum(map(len, self._waiting.values())) // limit))
-        while len(self._inside) < limit:
-            free = [source for source, runs in self._waiting.items() if runs and inside[source] < most]
+        is_alone = len(self._waiting) < 2
+        size = max(1, min(self._largest, sum(map(len, self._waiting.values())) // max(1, places.total)))
+        while len(self._inside) < places.total:
+            free = [
+                source
+                for source, runs in self._waiting.items()
+                if runs and places.is_one_left(source, inside, is_alone)
+            ]
             if not free:
                 break
             source = min(free, key=inside.__getitem__)
@@ -324,14 +364,3 @@ class Throughput:
         if elapsed >= WINDOW_S:
             self._last = round(self._done / elapsed)
             self._since, self._done = now, 0
-
-
-def most_by_hand(workers: int) -> int:
-    """Runs that people have at the same time: the schedule keeps its workers, and people theirs."""
-    return max(1, min(BY_HAND, workers // 3))
-
-
-def most_at_once(workers: int, settings: Settings) -> int:
-    """Slices of the schedule: with a pace each source runs one at a time, without one so many in all."""
-    free = max(1, workers - most_by_hand(workers))
-    return free if settings.interval > 0 else min(free, settings.max_parallel)

@@ -28,9 +28,9 @@ from plugbay_scheduled_query.runs.claiming import (
     Claiming,
     InFlight,
     Promise,
-    most_at_once,
 )
 from plugbay_scheduled_query.runs.executing import cancelled, interrupted
+from plugbay_scheduled_query.runs.places import Own, places
 from plugbay_scheduled_query.runs.service import (
     BY_A_PERSON,
     JOB,
@@ -47,7 +47,7 @@ from plugbay_scheduled_query.runs.service import (
 RUN_NOW = "run_now"  # the job of a run that a person waits for
 LOOK_S = 0.1  # how soon the end of another node's run is seen by who waits for it
 MEND_S = 20.0  # between two looks at runs that this node has and does not know of
-SOURCES_S = 2.0  # how soon a new source is known to every worker
+SOURCES_S = 1.0  # how soon a new source, another pace or the pause of all is known to every worker
 
 log = get_logger(__name__)
 
@@ -61,10 +61,11 @@ class ClusterService(Service):
         self._cluster = parts["engine"]
         self._claims = Claims(parts["store"], parts["clock"], parts["node"].id, self._hand_over)
         held = RunsOfAll(self._claims)
-        self._claiming = SharedClaiming(
+        self._claiming = self._shared = SharedClaiming(
             parts["clock"], self._claims, self._cluster, held, self._settings, self._submit
         )
-        self._sources: tuple[int, ...] = ()
+        self._sources: dict[int, Own] = {}
+        self._is_held = False
         self._sources_at = float("-inf")
         self._unknown: set[int] = set()
 
@@ -82,11 +83,15 @@ class ClusterService(Service):
         if self._claiming.admission.is_shut:
             return []
         self._look_at_sources()
-        limit = most_at_once(self._cluster.workers, self._settings())
-        counts = {str(source): has(str(source)) for source in self._sources}
-        most = limit if len(counts) < 2 else max(1, limit - 1)
-        is_full = sum(counts.values()) >= limit
-        return [] if is_full else [source for source, count in counts.items() if count < most]
+        sources, here = self._sources, places(self._cluster.workers, self._settings().pace, self._sources)
+        inside = Counter({source: has(str(source)) for source in sources})
+        if self._is_held or inside.total() >= here.total:
+            return []
+        return [str(source) for source in sources if here.is_one_left(source, inside, len(sources) < 2)]
+
+    def waiting_queries(self) -> set[int]:
+        """The queries whose runs wait in the queue of the cluster."""
+        return self._claims.queued()
 
     def execute(self, job: Job) -> None:
         """Takes what is left of a slice, and does it."""
@@ -209,15 +214,14 @@ class ClusterService(Service):
         """Puts runs into the queue of the cluster, in the transaction that claims them."""
         by_hand = [run for run in runs if run.trigger is Trigger.MANUAL]
         if by_hand:
-            payloads = [{"runs": [run.id]} for run in by_hand]
+            payloads = [_payload([run]) for run in by_hand]
             self._cluster.submit_many(OWNER, RUN_NOW, payloads, priority=URGENT, within=connection)
         for source, payloads in self._slices([run for run in runs if run.trigger is Trigger.SCHEDULE]):
             self._cluster.submit_many(OWNER, JOB, payloads, within=connection, lane=str(source))
 
     def _slices(self, runs: Sequence[Run]) -> Iterable[tuple[int, list[dict[str, Any]]]]:
         """By source, and of each as many as the slots of the cluster share; the sources take turns."""
-        slots = self._cluster.working_nodes * most_at_once(self._cluster.workers, self._settings())
-        size = max(1, min(SLICE, len(runs) // slots))
+        size = max(1, min(SLICE, len(runs) // self._shared.slots_of_all))
         by_source: dict[int, list[Run]] = {}
         for run in runs:
             by_source.setdefault(run.source_id, []).append(run)
@@ -248,9 +252,10 @@ class ClusterService(Service):
             )
 
     def _learn_sources(self) -> None:
-        sources = tuple(self._claims.sources())
-        if sources != self._sources:
-            self._sources = sources
+        known = self._claims.sources(), self._claims.is_held()
+        if known != (self._sources, self._is_held):
+            self._sources, self._is_held = known
+            self._shared.follow(self._sources)
             self._cluster.look()
 
 
@@ -273,10 +278,21 @@ class SharedClaiming(Claiming):
 
     def _most_claimed(self) -> int:
         """A full slice for each slot: what waits in the queue is there for whoever is free first."""
+        return SLICE * self.slots_of_all
+
+    @property
+    def slots_of_all(self) -> int:
+        """The slots of all nodes that work, as if each had as many as this one."""
         cluster: Any = self._engine
-        return SLICE * int(cluster.working_nodes) * most_at_once(cluster.workers, self._settings())
+        here = places(cluster.workers, self._settings().pace, self._own)
+        return max(1, int(cluster.working_nodes)) * here.total
+
+    def follow(self, sources: Mapping[int, Own]) -> None:
+        """What sources say of their pace, also of those of which nothing was due here yet."""
+        self._own |= sources
 
 
 def _payload(runs: Sequence[Run]) -> dict[str, Any]:
     problems = {str(run.id): run.problem for run in runs if run.problem}
-    return {"runs": [run.id for run in runs], **({"problems": problems} if problems else {})}
+    named = {"runs": [run.id for run in runs], "queries": [run.query_id for run in runs]}
+    return {**named, **({"problems": problems} if problems else {})}

@@ -17,17 +17,10 @@ from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.pruning import Keeping
 from plugbay_scheduled_query.repository.recording import Ended, Recording
 from plugbay_scheduled_query.repository.takeover import ATTEMPTS, Ownership
-from plugbay_scheduled_query.runs.claiming import (
-    OWNER,
-    Admission,
-    Claiming,
-    InFlight,
-    Promise,
-    Timers,
-    most_by_hand,
-)
+from plugbay_scheduled_query.runs.claiming import OWNER, Admission, Claiming, InFlight, Promise, Timers
 from plugbay_scheduled_query.runs.executing import Executing, Recorder, cancelled, interrupted
 from plugbay_scheduled_query.runs.node import Heartbeat, Node
+from plugbay_scheduled_query.runs.places import places_by_hand
 from plugbay_scheduled_query.runs.telling import Ear, Teller, Told
 from plugbay_scheduled_query.settings import Settings
 
@@ -97,7 +90,7 @@ class Service:
         self._last_beat = clock.monotonic()
         self._runs = InFlight()
         self._claiming = Claiming(clock, self._claims, engine, self._runs, settings, self._submit)
-        self._by_hand = Admission(self._submit_first, lambda: most_by_hand(engine.workers), largest=1)
+        self._by_hand = Admission(self._submit_first, lambda: places_by_hand(engine.workers), largest=1)
         self._at_once = at_once
         self._teller = Teller(ears)
         keeping = keeping or (lambda: settings().keeping)
@@ -109,6 +102,10 @@ class Service:
     def start(self) -> None:
         """From now on this node looks for what is due, also when another one ticks."""
         self._claiming.start()
+
+    def run_by_hand_only(self) -> None:
+        """Takes nothing of what is due: a process that lives for one run leaves that to the others."""
+        self._claiming.admission.shut()
 
     def tick(self, job: object = None) -> None:
         """Each minute: takes over what dead nodes left behind, and starts what is due."""
@@ -159,6 +156,10 @@ class Service:
             self._by_hand.put([run])
             return run.id, promise
         return None if running is None else (running, self._runs.promise(running))
+
+    def waiting_queries(self) -> set[int]:
+        """The queries whose runs this process has claimed and not begun."""
+        return self._runs.waiting_queries()
 
     def is_live(self, run_id: int) -> bool:
         """Whether a run is under way, on whichever node."""
@@ -237,7 +238,9 @@ class Service:
         return self._claiming.admission, self._by_hand
 
     def _submit(self, slices: list[list[Run]], priority: int = 0) -> None:
-        payloads = [{"runs": [run.id for run in runs]} for runs in slices]
+        payloads = [
+            {"runs": [run.id for run in runs], "queries": [run.query_id for run in runs]} for runs in slices
+        ]
         self._engine.submit_many(OWNER, JOB, payloads, priority=priority)
         self._heartbeat.wake()
 

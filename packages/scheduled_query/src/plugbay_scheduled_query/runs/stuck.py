@@ -99,7 +99,7 @@ class StuckSessions:
     def resume(self, source_id: int, by: str) -> Pause | None:
         """An admin lets a source go on, whatever became of its sessions; None when it was not paused."""
         pause = self._pauses.by_source().get(source_id)
-        if pause is None or not self._pauses.remove(source_id):
+        if pause is None or not self._pauses.remove(source_id, self._clock.now(), by=by):
             return None
         self._tell_resumed(pause.source, by=by)
         return pause
@@ -172,7 +172,7 @@ class StuckSessions:
             return False
         source_id = left.session.source_id
         pause = self._pauses.by_source().get(source_id)
-        if pause and self._pauses.remove(source_id, left.session.mark):
+        if pause and self._pauses.remove(source_id, self._clock.now(), left.session.mark):
             self._tell_resumed(pause.source, by=None)
         return True
 

@@ -2,7 +2,7 @@
 // focus stay, and whoever is in the midst of something is left alone. All pages work without this file.
 const SCROLLED = ".ui-table-scroll, .ui-raw pre";
 const FOCUSABLE = "a, button, input, select, summary, [tabindex]";
-const LATER = ":popover-open, input:focus, select:focus"; // what must not vanish under somebody's hands
+const LATER = ":popover-open, input:not([type=checkbox]):focus, select:focus"; // what must not vanish under somebody's hands
 const all = (root, selector) => [...root.querySelectorAll(selector)];
 
 // Nothing is fetched while nobody looks, under an open menu or dialog, or while text is being selected.

@@ -11,20 +11,28 @@ from plugbay.web import host_of
 from plugbay_scheduled_query.alerts.backtest import Backtest
 from plugbay_scheduled_query.alerts.delivery import Delivery
 from plugbay_scheduled_query.alerts.editing import AlertEditing, ChannelEditing
+from plugbay_scheduled_query.boards import BoardEditing
 from plugbay_scheduled_query.catalogue import Catalogue
 from plugbay_scheduled_query.catalogue.editing import SourceEditing
 from plugbay_scheduled_query.executor import Executor
 from plugbay_scheduled_query.metrics.gauges import GaugeKeeper
 from plugbay_scheduled_query.queries.capacity import Capacities
-from plugbay_scheduled_query.queries.editing import QueryEditing, Trying
+from plugbay_scheduled_query.queries.editing import QueryEditing
+from plugbay_scheduled_query.queries.reasons import Reasons
+from plugbay_scheduled_query.queries.trying import Trying
+from plugbay_scheduled_query.queries.versions import QueryVersions
 from plugbay_scheduled_query.repository.alert_events import AlertEvents
 from plugbay_scheduled_query.repository.alert_states import AlertStates
 from plugbay_scheduled_query.repository.alerts import Alerts
+from plugbay_scheduled_query.repository.boards import Boards
 from plugbay_scheduled_query.repository.channels import Channels
 from plugbay_scheduled_query.repository.definitions import Definitions
 from plugbay_scheduled_query.repository.history import Histories
 from plugbay_scheduled_query.repository.overview import Activity, Overview
 from plugbay_scheduled_query.repository.sources import SourceRepository
+from plugbay_scheduled_query.repository.standouts import Standouts
+from plugbay_scheduled_query.repository.standstills import Standstills
+from plugbay_scheduled_query.repository.trends import Trends
 from plugbay_scheduled_query.runs.claiming import OWNER
 from plugbay_scheduled_query.runs.disk import DiskRoom
 from plugbay_scheduled_query.runs.service import Ran, Service
@@ -59,7 +67,10 @@ class Parts:
     histories: Histories
     overview: Overview
     activity: Activity
+    standouts: Standouts
     capacities: Capacities
+    reasons: Reasons
+    standstills: Standstills
     sources: SourceRepository
     catalogue: Catalogue
     source_editing: SourceEditing
@@ -69,9 +80,23 @@ class Parts:
     disk: DiskRoom
     gauges: GaugeKeeper
     editing: QueryEditing
+    versions: QueryVersions
     trying: Trying
     doors: Doors
     alerts: AlertParts
+    boards: Boards
+    board_editing: BoardEditing
+    trends: Trends
+
+    def pause_all(self, by: str) -> bool:
+        """From now on the schedule starts nothing; False when that is so already."""
+        return self.standstills.pause_all(by)
+
+    def resume_all(self, by: str) -> bool:
+        """The schedule goes on, and what was due meanwhile starts; False when it was not paused."""
+        is_resumed = self.standstills.resume_all(by)
+        self.service.refill()
+        return is_resumed
 
     async def run_by_hand(self, query_id: int, by: str, wait_s: float) -> Ran | None:
         """Run Now, through its door; None: there is no such query."""

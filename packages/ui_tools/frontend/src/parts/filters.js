@@ -1,8 +1,15 @@
-// A filter bar applies itself when a choice or a date changes; the search waits for Enter, as it does without this file.
+// A filter bar applies itself: at once when a choice or a date changes, a search when it is left, cleared or picked from a list.
+// A bar that htmx loads follows what is typed; its page says how.
+const barOf = (field) => (field.form?.matches("form.ui-filters") ? field.form : undefined);
+const isPlainSearch = (field) => field.type === "search" && barOf(field) && !field.form.hasAttribute("hx-get");
+
 document.addEventListener("change", ({ target }) => {
-  const form = target.form;
-  if (!form?.matches("form.ui-filters") || target.type === "search") return;
-  form.requestSubmit();
+  if (!barOf(target) || (target.type === "search" && (!isPlainSearch(target) || target.value === target.defaultValue))) return;
+  target.form.requestSubmit();
+});
+// a pick from a list is no typing; the cross of a search field empties it
+document.addEventListener("input", ({ target, inputType }) => {
+  if (isPlainSearch(target) && (!inputType || inputType === "insertReplacementText")) target.form.requestSubmit();
 });
 
 // Times on a page are the reader's, and so are the days of its filters: the address says whose.

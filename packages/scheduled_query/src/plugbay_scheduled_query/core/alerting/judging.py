@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from functools import cached_property, singledispatch
+from functools import cached_property
 from typing import Any
 
 from plugbay_scheduled_query.core.alerting.conditions import (
@@ -96,7 +96,7 @@ def judge(condition: Condition, evidence: Evidence, memory: str | None = None) -
     """What an execution says; `memory` is that of the verdict before. The time of `stale` is another's."""
     if not evidence.is_success and not isinstance(condition, FailingCondition):
         return Verdict(memory=memory)
-    return _judge(condition, evidence, memory)
+    return _JUDGES[type(condition)](condition, evidence, memory)
 
 
 def judge_age(condition: StaleCondition, counts_from: datetime, now: datetime) -> Verdict:
@@ -117,12 +117,6 @@ def follow(standing: Standing, is_true: bool, for_runs: int, recover_runs: int) 
     return Standing(State.OK)
 
 
-@singledispatch
-def _judge(condition: Any, evidence: Evidence, memory: str | None) -> Verdict:
-    raise TypeError(condition)
-
-
-@_judge.register
 def _judge_value(condition: ValueCondition, evidence: Evidence, memory: str | None) -> Verdict:
     if condition.rows == "first":
         found = _number_of(evidence, condition.column)
@@ -143,13 +137,11 @@ def _judge_rows(condition: ValueCondition, numbers: list[Number]) -> Verdict:
     return Verdict(is_true, shown[0] if shown else None)
 
 
-@_judge.register
 def _judge_row_count(condition: RowsCondition, evidence: Evidence, memory: str | None) -> Verdict:
     count = evidence.row_count
     return Verdict(_COMPARE[condition.op](count, condition.value), count)
 
 
-@_judge.register
 def _judge_change(condition: ChangeCondition, evidence: Evidence, memory: str | None) -> Verdict:
     if condition.of == "result":
         return _change_of_result(evidence, memory)
@@ -175,7 +167,6 @@ def _has_changed(before: Decimal, after: Number, condition: ChangeCondition) -> 
     return difference >= condition.by
 
 
-@_judge.register
 def _judge_no_data(condition: NoDataCondition, evidence: Evidence, memory: str | None) -> Verdict:
     if evidence.first_row is None:
         return Verdict(True)
@@ -183,15 +174,23 @@ def _judge_no_data(condition: NoDataCondition, evidence: Evidence, memory: str |
     return Verdict(number is None and None in evidence.first_row, number)
 
 
-@_judge.register
 def _judge_failing(condition: FailingCondition, evidence: Evidence, memory: str | None) -> Verdict:
     failures = 0 if evidence.is_success else min(int(memory or 0) + 1, MOST_COUNTED)
     return Verdict(failures >= condition.times, failures, memory=str(failures))
 
 
-@_judge.register
 def _judge_stale(condition: StaleCondition, evidence: Evidence, memory: str | None) -> Verdict:
     return Verdict(False, 0)
+
+
+_JUDGES: dict[type, Callable[[Any, Evidence, str | None], Verdict]] = {
+    ValueCondition: _judge_value,
+    RowsCondition: _judge_row_count,
+    ChangeCondition: _judge_change,
+    NoDataCondition: _judge_no_data,
+    FailingCondition: _judge_failing,
+    StaleCondition: _judge_stale,
+}
 
 
 def _number_of(evidence: Evidence, column: str | None) -> Number | str:

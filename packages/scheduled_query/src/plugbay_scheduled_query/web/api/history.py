@@ -59,7 +59,7 @@ async def execution_history(
     date_to: DateTo = None,
 ) -> Response:
     """Executions, newest first; a page past the end is empty. Long results are sent as they are read."""
-    wanted = _filter(status_filter, date_from, date_to)
+    wanted = filter_of(status_filter, date_from, date_to)
     answer = await run_sync(_page_of, parts, storable(query_id, NO_QUERY), wanted, page, limit)
     return await parts.doors.downloads.sent(user.name, answer)
 
@@ -124,7 +124,8 @@ def page_pieces(page: HistoryRows, rest: str, text_of: Callable[[int], str | Non
     yield f"],{rest[1:]}"
 
 
-def _filter(status: str, date_from: str | None, date_to: str | None) -> HistoryFilter:
+def filter_of(status: str, date_from: str | None, date_to: str | None) -> HistoryFilter:
+    """What the parameters ask for, or 422."""
     try:
         return HistoryFilter.of(status, period(date_from, date_to))
     except BadParameter as error:

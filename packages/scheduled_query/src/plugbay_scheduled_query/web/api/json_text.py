@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from itertools import chain
 from typing import Any
 
@@ -56,6 +57,7 @@ def query_json(query: Query) -> dict[str, Any]:
         "tags": list(query.tags),
         "next_run_at": format_utc(query.next_run_at),
         "running": query.running,
+        "waiting_for": query.waiting_for,
         "last_status": query.last_status.value if query.last_status else None,
         "last_error": query.last_error,
         "last_duration_ms": query.last_duration_ms,
@@ -76,6 +78,20 @@ def execution_pieces(execution: Execution) -> Iterator[str]:
     """The specified history item with the added fields."""
     text = NO_ROWS if execution.result is None else execution.result
     return object_pieces(_before(execution), "result", text, _after(execution))
+
+
+def execution_facts(execution: Execution) -> dict[str, Any]:
+    """The same without the result."""
+    return _before(execution) | _after(execution)
+
+
+def exact_json(value: Any) -> str:
+    """JSON text in which a decimal keeps its digits, which Python's own would make a float of."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_encode(key)}:{exact_json(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(exact_json, value)) + "]"
+    return str(value) if isinstance(value, Decimal) else _encode(value)
 
 
 def object_pieces(

@@ -15,7 +15,8 @@ from plugbay_scheduled_query.core.model import Outcome, Query
 from plugbay_scheduled_query.core.paging import MAX_ID, paginate
 from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone, parse, zone
 from plugbay_scheduled_query.core.text import format_utc
-from plugbay_scheduled_query.queries.editing import Saved, Trial, UnknownQuery
+from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
+from plugbay_scheduled_query.queries.trying import Trial
 from plugbay_scheduled_query.repository.definitions import Listing, VersionConflict
 from plugbay_scheduled_query.web.api.json_text import (
     NO_ROWS,
@@ -87,7 +88,8 @@ def list_queries(
     offset = min((page - 1) * limit, MAX_ID)
     found, total = parts.definitions.page(Listing(search=search), offset, limit)
     pagination = paginate(page, limit, total).as_json()
-    return json_response({"data": [query_json(query) for query in found], "pagination": pagination})
+    data = [query_json(query) for query in parts.reasons.mark(found)]
+    return json_response({"data": data, "pagination": pagination})
 
 
 @router.post(
@@ -100,7 +102,7 @@ def list_queries(
 def create_query(parts: ServiceParts, body: NewQueryBody, user: CurrentUser) -> Response:
     """Checks the whole definition, its SQL included; a bad field is 422 with a sentence."""
     _refuse_text_of_forms(body)
-    return _saved(parts, parts.editing.create(body, user.name), body, 201)
+    return saved_query(parts, parts.editing.create(body, user.name), body, 201)
 
 
 @router.get(
@@ -135,7 +137,7 @@ def edit_query(parts: ServiceParts, query_id: QueryId, body: QueryEditBody, user
         raise HTTPException(404, NO_QUERY) from None
     except VersionConflict as error:
         raise conflict(f"{error}: read it again and edit that") from None
-    return _saved(parts, saved, body, 200)
+    return saved_query(parts, saved, body, 200)
 
 
 @router.delete(
@@ -200,7 +202,7 @@ def existing_query(parts: Parts, query_id: int) -> Query:
     query = parts.definitions.get(storable(query_id, NO_QUERY), with_result=True)
     if query is None:
         raise HTTPException(404, NO_QUERY)
-    return query
+    return parts.reasons.mark([query])[0]
 
 
 def _refuse_text_of_forms(body: Mapping[str, Any]) -> None:
@@ -210,7 +212,8 @@ def _refuse_text_of_forms(body: Mapping[str, Any]) -> None:
             raise HTTPException(422, [problem(["body", name], f"must be {words}", body[name])])
 
 
-def _saved(parts: Parts, saved: Saved | Refused, body: Mapping[str, Any], status_code: int) -> Response:
+def saved_query(parts: Parts, saved: Saved | Refused, body: Mapping[str, Any], status_code: int) -> Response:
+    """The query after an edit, or 422 with what was refused."""
     if isinstance(saved, Refused):
         raise refused_body(saved, body)
     warnings = parts.editing.warnings(saved)

@@ -9,7 +9,6 @@ TIME = "2026-11-15 12:00:00"
 RESULT = '[["eu",1204],["us",987]]'
 
 Status = Literal["success", "failed", "timeout"]
-SOURCE_NAME = r"^\s*[A-Za-z0-9][A-Za-z0-9 ._-]{0,62}\s*$"  # space around it is taken away
 
 # Texts that no pattern describes: their format says what they must be, also to who generates requests.
 Line = Annotated[str, Field(json_schema_extra={"format": "line"}, description="One line, not blank.")]
@@ -21,14 +20,13 @@ Zone = Annotated[str, Field(json_schema_extra={"format": "time-zone"})]
 SourceName = Annotated[
     str, Field(json_schema_extra={"format": "data-source"}, description="The name of one.")
 ]
-SourceUrl = Annotated[str, Field(json_schema_extra={"format": "source-url"})]
 Seconds = Annotated[int, Field(ge=1, le=300, description="Up to query_timeout_max, which is 300 unless set.")]
 Tag = Annotated[str, Field(json_schema_extra={"format": "tag"}, max_length=50)]
 Tags = Annotated[list[Tag], Field(max_length=20)]
 Description = Annotated[str, Field(json_schema_extra={"format": "lines"}, max_length=2_000)]
 
 
-def _edit(example: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
+def edit_of(example: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
     """What is not sent stays as it is, so that nothing has a default; and what an edit looks like."""
 
     def change(schema: dict[str, Any]) -> None:
@@ -91,6 +89,9 @@ class QuerySummary(BaseModel):
     tags: list[str] = Field(examples=[["sales"]])
     next_run_at: str | None = Field(examples=[TIME])
     running: bool
+    waiting_for: str | None = Field(
+        description="Why it has not started though it is due, and what would help."
+    )
     last_status: Status | None
     last_error: str | None
     last_duration_ms: int | None = Field(examples=[12])
@@ -148,7 +149,7 @@ class NewQuery(BaseModel):
 class QueryEdit(BaseModel):
     """The fields to change; all others stay as they are."""
 
-    model_config = ConfigDict(json_schema_extra=_edit({"enabled": False, "version": 1}))
+    model_config = ConfigDict(json_schema_extra=edit_of({"enabled": False, "version": 1}))
 
     name: Line = Field("", min_length=1, max_length=200)
     query: Sql = Field("", min_length=1, max_length=100_000)
@@ -209,13 +210,12 @@ class Snapshot(SnapshotPart):
     more: list[SnapshotPart] = Field([], description="The further metrics.")
 
 
-class HistoryItem(BaseModel):
-    """One execution."""
+class HistoryFacts(BaseModel):
+    """One execution without its result."""
 
     id: int | None = Field(description="Null only where history is off.", examples=[17])
     executed_at: str = Field(examples=[TIME])
     duration_ms: int = Field(examples=[12])
-    result: str = Field(description="JSON text: an array of rows.", examples=[RESULT])
     result_key: list[str] = Field(examples=[["region", "n"]])
     status: Status
     error_message: str | None
@@ -228,6 +228,12 @@ class HistoryItem(BaseModel):
     trigger: Literal["schedule", "manual"]
     triggered_by: str | None
     truncated: bool
+
+
+class HistoryItem(HistoryFacts):
+    """One execution."""
+
+    result: str = Field(description="JSON text: an array of rows.", examples=[RESULT])
 
 
 class QueryInfo(BaseModel):
@@ -300,107 +306,6 @@ class ResultAnswer(BaseModel):
 
     columns: list[str] = Field(examples=[["region", "n"]])
     rows: list[list[Any]] = Field(examples=[[["eu", 1204], ["us", 987]]])
-
-
-class CapacityAnswer(BaseModel):
-    """The starts that the queries of a source need against those that are possible."""
-
-    needed_per_hour: float = Field(examples=[12.0])
-    possible_per_hour: float = Field(examples=[119.5])
-    fill: float = Field(description="Above 1, cron times are missed.", examples=[0.1004])
-    busiest_hour: int = Field(description="Of the day, in UTC.", examples=[0])
-    busiest_hour_fill: float = Field(examples=[0.1004])
-
-
-class PauseAnswer(BaseModel):
-    """Since when nothing starts at a data source, and why."""
-
-    since: str = Field(examples=[TIME])
-    reason: str
-
-
-class SourceAnswer(BaseModel):
-    """A data source; the fields after `paused` are for admins."""
-
-    id: int = Field(examples=[1])
-    name: str = Field(examples=["shop"])
-    dialect: str = Field(examples=["postgresql"])
-    origin: Literal["settings", "admin", "sample", "removed"]
-    locked: bool = Field(description="Whether it comes from the setting `sources`.")
-    query_count: int = Field(examples=[3])
-    capacity: CapacityAnswer | None
-    paused: PauseAnswer | None = Field(
-        description="Not null while a session there does not end: nothing starts until it does."
-    )
-    url: str | None = Field(None, examples=["postgresql://reader:***@db/shop"])
-    accepts_unguarded: bool = False
-    problem: str | None = Field(None, description="Why it cannot be used now.")
-    updated_at: str | None = Field(None, examples=[TIME])
-
-
-class SourceList(BaseModel):
-    """All data sources, by name."""
-
-    data: list[SourceAnswer]
-
-
-class SavedSourceAnswer(SourceAnswer):
-    """A data source that was stored, and what its self-test found."""
-
-    warnings: list[str] = Field(examples=[["this account can write (public.orders): use a SELECT-only role"]])
-    statements: list[str] = Field(description="SQL that makes a better account.")
-
-
-class NewSource(BaseModel):
-    """A database to ask."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"name": "warehouse", "url": "sqlite:////srv/warehouse.db"}]}
-    )
-
-    name: str = Field(pattern=SOURCE_NAME)
-    url: SourceUrl = Field(description="May hold env:NAME or file:PATH in place of a password.")
-    accepts_unguarded: bool = Field(False, description="For a database that there is no proven guard for.")
-
-
-class SourceEdit(BaseModel):
-    """The fields to change; a masked URL keeps the stored password."""
-
-    model_config = ConfigDict(json_schema_extra=_edit({"accepts_unguarded": False}))
-
-    name: str = Field("", pattern=SOURCE_NAME)
-    url: SourceUrl = ""
-    accepts_unguarded: bool = Field(False, examples=[False])
-
-
-class TestAnswer(BaseModel):
-    """What a test of a data source found."""
-
-    ok: bool
-    error: str | None
-    server: str | None = Field(examples=["PostgreSQL 16.4"])
-    warnings: list[str]
-    statements: list[str]
-
-
-class ColumnAnswer(BaseModel):
-    name: str = Field(examples=["region"])
-    type: str = Field(examples=["text"])
-
-
-class TableAnswer(BaseModel):
-    """A table or view."""
-
-    schema_name: str = Field(alias="schema", examples=["public"])
-    name: str = Field(examples=["orders"])
-    columns: list[ColumnAnswer]
-
-
-class SchemaAnswer(BaseModel):
-    """The tables and columns of a data source."""
-
-    tables: list[TableAnswer]
-    read_at: str = Field(examples=[TIME])
 
 
 class Problem(BaseModel):

@@ -7,8 +7,8 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, HTTPException, Query, Response
 from plugbay import CurrentUser, require_role
 
-from plugbay_scheduled_query.catalogue import Schema, SourceView
-from plugbay_scheduled_query.catalogue.editing import SavedSource, SourceLocked, Tested, UnknownSource
+from plugbay_scheduled_query.catalogue import Schema, SourceView, Tested
+from plugbay_scheduled_query.catalogue.editing import SavedSource, SourceLocked, UnknownSource
 from plugbay_scheduled_query.core.capacity import Capacity
 from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.core.errors import SourceProblem
@@ -27,7 +27,7 @@ from plugbay_scheduled_query.web.api.requests import (
     refused_body,
     storable,
 )
-from plugbay_scheduled_query.web.api.schemas import (
+from plugbay_scheduled_query.web.api.source_schemas import (
     NewSource,
     SavedSourceAnswer,
     SchemaAnswer,
@@ -208,6 +208,8 @@ def source_json(
         "origin": stored.origin.value,
         "locked": stored.is_locked,
         "query_count": view.query_count,
+        "pace_s": stored.pace_s,
+        "max_parallel": stored.max_parallel,
         "capacity": capacity.as_json() if capacity else None,
         "paused": {"since": format_utc(pause.since), "reason": pause.reason} if pause else None,
     }
@@ -224,6 +226,7 @@ def source_json(
 def _saved(parts: Parts, saved: SavedSource | Refused, body: Mapping[str, Any], status_code: int) -> Response:
     if isinstance(saved, Refused):
         raise refused_body(saved, body)
+    parts.service.refill()  # another pace counts at once
     capacity = parts.capacities.measured().get(saved.view.stored.name)
     pause = parts.sessions.pause_of(saved.view.stored.id)
     found = {"warnings": saved.warnings, "statements": saved.statements}

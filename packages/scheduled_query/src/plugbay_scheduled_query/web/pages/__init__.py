@@ -5,12 +5,16 @@ from fastapi.responses import Response
 
 from plugbay_scheduled_query.web.pages import (
     alerts,
+    board_form,
+    boards,
+    bulk,
     channels,
     dashboard,
     editor,
     listing,
     query_page,
     sources,
+    versions,
     widgets,
 )
 from plugbay_scheduled_query.web.pages.site import PREFIX, CurrentSite
@@ -21,13 +25,17 @@ router = APIRouter(prefix=PREFIX, include_in_schema=False)
 
 ROUTERS = (
     listing.router,
+    bulk.router,
     editor.router,
     query_page.router,
+    versions.router,
     dashboard.router,
     widgets.router,
     sources.router,
     alerts.router,
     channels.router,
+    board_form.router,
+    boards.router,
     router,
 )
 

@@ -4,18 +4,29 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, HTTPException
-from fastapi.responses import Response
-from plugbay import FlashMessage
-from plugbay.web import Typed, row_id
+from fastapi.responses import RedirectResponse, Response
+from plugbay import CurrentUser, FlashMessage, flash
+from plugbay.web import Typed, came_from, row_id, url_below_root
 
 from plugbay_scheduled_query.alerts.editing import Taken, UnknownChannel
 from plugbay_scheduled_query.core.draft import Refused
+from plugbay_scheduled_query.messaging import send
 from plugbay_scheduled_query.repository.channels import Channel, ChannelInUse
-from plugbay_scheduled_query.web.pages.site import ADMIN, HOME, PREFIX, REFUSED, CurrentSite, Site
+from plugbay_scheduled_query.web.pages.site import (
+    ADMIN,
+    HOME,
+    PREFIX,
+    REFUSED,
+    UNCHANGED,
+    CurrentSite,
+    Site,
+    with_toasts,
+)
 
 CHANNELS = f"{PREFIX}/channels"
 CRUMBS = (HOME, ("Channels", CHANNELS))
 NO_CHANNEL = "There is no such channel. It may have been deleted."
+NO_ADDRESS = "There is no address yet: write one into Notification addresses and save."
 EXAMPLES = (
     ("Slack", "slack://TokenA/TokenB/TokenC/#ops"),
     ("Mail", "mailtos://user:password@example.org?to=ops@example.org"),
@@ -77,6 +88,23 @@ def test(site: CurrentSite, channel_id: str) -> Response:
     if error:
         return site.to(CHANNELS, FlashMessage(f"“{channel.name}” did not take it: {error}", "error"))
     return site.to(CHANNELS, FlashMessage(f"A test message went to “{channel.name}”."))
+
+
+@router.post("/notifications/test")
+async def test_notifications(site: CurrentSite, user: CurrentUser) -> Response:
+    """Sends a test message to the saved addresses of the setting `notification_urls`."""
+    urls = site.parts.settings().channels()
+    error = await site.parts.doors.channels.run(user.name, _sent_test, urls) if urls else NO_ADDRESS
+    said = FlashMessage(error, "error") if error else FlashMessage("The test message was taken.")
+    if site.is_part:
+        return with_toasts(Response(status_code=UNCHANGED), said)
+    flash(site.request, said)
+    return RedirectResponse(came_from(site.request) or url_below_root(site.request, CHANNELS), 303)
+
+
+def _sent_test(urls: list[str]) -> str | None:
+    error = send(urls, "Test message", "It works: notifications of runs come here.")
+    return f"The test message was not taken: {error}" if error else None
 
 
 @router.post("/channels/{channel_id}/delete")

@@ -61,13 +61,18 @@ def drawn(made: Shown, chart: ChartConfig, latest: Latest, text: str) -> Shown:
 
 def ready(overview: Overview, queries: Sequence[Query]) -> dict[int, tuple[Latest, Shown]]:
     """The latest results of some queries, each made ready to be shown."""
+    latest, beginnings = results_of(overview, queries)
+    made = ((query.id, shown(query, latest.get(query.id), beginnings.get(query.id))) for query in queries)
+    return {query_id: (latest[query_id], one) for query_id, one in made if one}
+
+
+def results_of(overview: Overview, queries: Sequence[Query]) -> tuple[dict[int, Latest], dict[int, str]]:
+    """The latest results of some queries, and of the long ones that are drawn more of the beginning."""
     latest = overview.latest([query.id for query in queries])
     long = [
         query.id for query in queries if query.chart and query.id in latest and not latest[query.id].is_whole
     ]
-    beginnings = overview.beginnings(long, DRAWN_CHARACTERS)
-    made = ((query.id, shown(query, latest.get(query.id), beginnings.get(query.id))) for query in queries)
-    return {query_id: (latest[query_id], one) for query_id, one in made if one}
+    return latest, overview.beginnings(long, DRAWN_CHARACTERS)
 
 
 def brief_of(query: Query, latest: Latest | None) -> Brief | None:

@@ -53,13 +53,10 @@ def _news(site: Site) -> Response:
 
 def dashboard_context(site: Site) -> dict[str, Any]:
     """All that changes as queries run; `seen` is read first, so that nothing in between is missed."""
-    overview = site.parts.overview
-    context = {
-        "seen": dashboard_fingerprint(site),
-        **activity(site, site.asked.get("span", "")),
-        **latest_results(site),
-    }
-    context |= {"slowest": overview.slowest(STANDOUTS), "most_failing": overview.most_failing(STANDOUTS)}
+    span = site.asked.get("span", "")
+    span = span if span in SPANS else next(iter(SPANS))
+    context = {"seen": dashboard_fingerprint(site), **activity(site, span), **latest_results(site)}
+    context |= standouts(site, SPANS[span][0])
     context |= {"lateness": lateness(site), "sources": site.parts.catalogue.all()}
     return {**context, **history(site, history_view(site.asked))}
 
@@ -70,9 +67,17 @@ def dashboard_fingerprint(site: Site) -> str:
     return fingerprint(site.parts.overview.newest(), hour)
 
 
-def activity(site: Site, wanted: str) -> dict[str, Any]:
+def standouts(site: Site, length: timedelta) -> dict[str, Any]:
+    """Who was slow and who failed in the same time."""
+    found = site.parts.standouts
+    return {
+        "slowest": found.slowest(length, STANDOUTS),
+        "most_failing": found.most_failing(length, STANDOUTS),
+    }
+
+
+def activity(site: Site, span: str) -> dict[str, Any]:
     """Executions over time by status, and their totals."""
-    span = wanted if wanted in SPANS else next(iter(SPANS))
     length, step_s, words = SPANS[span]
     now = site.parts.clock.now()
     found = site.parts.activity.by_time(length, by_day=step_s == DAY_S)

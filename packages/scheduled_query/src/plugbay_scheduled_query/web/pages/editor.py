@@ -25,8 +25,9 @@ from plugbay_scheduled_query.core.results import beginning, iter_rows, preview
 from plugbay_scheduled_query.core.schedule import BadCron, UnknownTimezone, parse, zone, zone_names
 from plugbay_scheduled_query.dialects import check, check_words, language_named
 from plugbay_scheduled_query.dialects.contract import Table
-from plugbay_scheduled_query.queries.editing import Saved, Trial, UnknownQuery
+from plugbay_scheduled_query.queries.editing import Saved, UnknownQuery
 from plugbay_scheduled_query.queries.tried import Tried
+from plugbay_scheduled_query.queries.trying import Trial
 from plugbay_scheduled_query.repository.definitions import VersionConflict
 from plugbay_scheduled_query.web.doors import stopped_when_gone
 from plugbay_scheduled_query.web.pages.alert_form import PREFIX as ALERT_PREFIX

@@ -19,6 +19,7 @@ from plugbay_scheduled_query.repository.definitions import Filter, Listing, Sort
 from plugbay_scheduled_query.web.api.runs import paused_reason
 from plugbay_scheduled_query.web.pages.charts import brief_of
 from plugbay_scheduled_query.web.pages.site import (
+    ADMIN,
     EDITOR,
     LIST,
     NO_QUERY,
@@ -109,9 +110,24 @@ def duplicate(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
     query = site.query(query_id)
     saved = site.parts.editing.duplicate(query.id, user.name)
     if isinstance(saved, Refused):
-        return site.back(_refusal(f"“{query.name}” was not copied", saved))
+        return site.back(refusal(f"“{query.name}” was not copied", saved))
     text = f"This is a copy of “{query.name}”. It is switched off until you enable it."
     return site.to(f"{PREFIX}/edit/{saved.query.id}", FlashMessage(text))
+
+
+@router.post("/pause-all", dependencies=ADMIN)
+def pause_all(site: CurrentSite, user: CurrentUser) -> Response:
+    """The schedule starts nothing any more."""
+    site.parts.pause_all(user.name)
+    return site.back(FlashMessage("All queries are paused: nothing starts by itself.", "warning"))
+
+
+@router.post("/resume-all", dependencies=ADMIN)
+def resume_all(site: CurrentSite, user: CurrentUser) -> Response:
+    """The schedule goes on."""
+    is_resumed = site.parts.resume_all(user.name)
+    text = "All queries run on schedule again." if is_resumed else "The schedule was not paused any more."
+    return site.back(FlashMessage(text))
 
 
 @router.get("/delete/{query_id}", dependencies=EDITOR)
@@ -184,7 +200,7 @@ def queries_in_view(site: Site, view: ListView) -> tuple[ListView, list[Query], 
     if not queries and total:
         view = view.within(total)
         queries, total = site.parts.definitions.page(view.listing, view.offset, view.limit)
-    return view, queries, total
+    return view, site.parts.reasons.mark(queries), total
 
 
 def list_context(site: Site, view: ListView) -> dict[str, Any]:
@@ -261,13 +277,13 @@ def _run_message(name: str, execution: Execution | None) -> FlashMessage:
 
 def _toggle_messages(site: Site, name: str, saved: Saved | Refused) -> list[FlashMessage]:
     if isinstance(saved, Refused):
-        return [_refusal(f"“{name}” was not switched", saved)]
+        return [refusal(f"“{name}” was not switched", saved)]
     what = "runs on schedule again" if saved.query.enabled else "no longer runs on schedule"
     warnings = site.parts.editing.warnings(saved)
     return [FlashMessage(f"“{name}” {what}."), *(FlashMessage(text, "warning") for text in warnings)]
 
 
-def _refusal(what: str, refused: Refused) -> FlashMessage:
+def refusal(what: str, refused: Refused) -> FlashMessage:
     """What the checks said, where there is no form to say it at."""
     reasons = "; ".join(f"{field}: {reason}" for field, reason in refused.errors.items())
     return FlashMessage(f"{what}: {reasons}", "error")

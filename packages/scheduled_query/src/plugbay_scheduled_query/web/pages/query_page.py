@@ -9,13 +9,14 @@ from typing import Any
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response
 from plugbay import CurrentUser
-from plugbay.web import row_id
+from plugbay.web import plain_integer, row_id
 
 from plugbay_scheduled_query.core.diff import compare
 from plugbay_scheduled_query.core.model import Execution, Query, Status
 from plugbay_scheduled_query.core.paging import BadParameter, Period, period
 from plugbay_scheduled_query.core.results import iter_rows
 from plugbay_scheduled_query.core.schedule import UnknownTimezone, zone
+from plugbay_scheduled_query.core.sorting import sorted_places
 from plugbay_scheduled_query.repository.history import ALL, HistoryFilter
 from plugbay_scheduled_query.web.pages.alert_form import alerts_of
 from plugbay_scheduled_query.web.pages.charts import WEEKS, calendar, duration_chart, ready, value_chart
@@ -49,7 +50,7 @@ def show(site: CurrentSite, query_id: str) -> Response:
     """The whole page of a query."""
     query = site.query(query_id)
     context = {**live_context(site, query), **about_context(site, query), "topic": "query"}
-    return site.page("query", context | history_context(site, query))
+    return site.page("query", context | history_context(site, query) | why_context(site, query))
 
 
 @router.get("/query/{query_id}/live")
@@ -63,14 +64,18 @@ def live(site: CurrentSite, query_id: str) -> Response:
 
 
 @router.get("/query/{query_id}/result")
-def result(site: CurrentSite, query_id: str) -> Response:
+async def result(site: CurrentSite, query_id: str, user: CurrentUser) -> Response:
     """The latest result, a page of its rows at a time."""
+    return await site.parts.doors.downloads.run(user.name, _result_page, site, query_id)
+
+
+def _result_page(site: Site, query_id: str) -> Response:
     query = site.query(query_id)
     whole = site.parts.definitions.get(query.id, with_result=True)
     latest = site.parts.overview.latest([query.id]).get(query.id)
     if whole is None or whole.last_result is None or latest is None:
         raise HTTPException(404, NO_RESULT)
-    context = _rows(whole.last_result, page_number(site.asked))
+    context = _rows(whole.last_result, site.asked, len(latest.columns))
     context |= {"query": whole, "latest": latest, "crumbs": crumbs(query), "topic": "query"}
     return site.page("result", context)
 
@@ -83,7 +88,7 @@ async def show_execution(site: CurrentSite, execution_id: str, user: CurrentUser
 
 def _execution_page(site: Site, execution_id: str) -> Response:
     execution, query = _found(site, execution_id)
-    context = _rows(execution.result, page_number(site.asked))
+    context = _rows(execution.result, site.asked, len(execution.result_key))
     context |= {"execution": execution, "query": query, "crumbs": crumbs(query), "topic": "history"}
     return site.page("execution", context)
 
@@ -161,6 +166,7 @@ def live_context(site: Site, query: Query) -> dict[str, Any]:
         "calendar": calendar(days, today),
         "metric": published_metrics(site, query),
         "pause": parts.sessions.pause_named(query.data_source),
+        "remarks": parts.reasons.about_latest(query),
         "alerts": alerts_of(site, query),
         "seen": seen(site, query),
     }
@@ -171,6 +177,15 @@ def seen(site: Site, query: Query) -> str:
     pause = site.parts.sessions.pause_named(query.data_source)
     alarming = site.parts.alerts.states.alarming([query.id])
     return fingerprint(query_fingerprint(query, site.parts.clock.now()), pause, alarming)
+
+
+def why_context(site: Site, query: Query) -> dict[str, Any]:
+    """What was asked in the field about a missing run, and the answer."""
+    text, place = site.asked.get("why", "").strip(), _place(site.asked.get("zone", ""))
+    asked = _local_moment(text, place) if text else None
+    wrong = "Enter a day and a time, such as 2026-11-15 09:00." if text and asked is None else ""
+    answer = site.parts.reasons.why(query, asked) if asked else None
+    return {"why": text if asked else "", "why_answer": answer, "why_error": wrong}
 
 
 def published_metrics(site: Site, query: Query) -> MetricView:
@@ -235,6 +250,14 @@ def _place(name: str) -> tzinfo:
         return UTC
 
 
+def _local_moment(text: str, place: tzinfo) -> datetime | None:
+    """What a field for a day and a time sent, in UTC."""
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=place).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
 def _day(text: str) -> str:
     """What a field for days can show; browsers complain about anything else."""
     try:
@@ -250,14 +273,36 @@ def _found(site: Site, execution_id: str) -> tuple[Execution, Query]:
     return execution, site.query(str(execution.scheduled_query_id))
 
 
-def _rows(text: str | None, page: int) -> dict[str, Any]:
+def _rows(text: str | None, asked: Mapping[str, str], columns: int) -> dict[str, Any]:
+    """A page of the rows of a result, which is sorted as a whole if the address asks for it."""
     if text is None:
-        return {"rows": [], "row_count": 0, "page": 1, "pages": 0, "limit": ROWS}
-    count = sum(1 for _ in iter_rows(text))
+        return {"rows": [], "row_count": 0, "page": 1, "pages": 0, "limit": ROWS, "sorted": None}
+    column, descending = _sorting(asked, columns), asked.get("order") == "desc"
+    is_sorted = column is not None
+    places = sorted_places(iter_rows(text), column or 0, descending) if is_sorted else []
+    count = len(places) if is_sorted else sum(1 for _ in iter_rows(text))
     pages = -(-count // ROWS)
-    page = max(1, min(page, pages))
-    rows = list(islice(iter_rows(text), (page - 1) * ROWS, page * ROWS))
-    return {"rows": rows, "row_count": count, "page": page, "pages": pages, "limit": ROWS}
+    page = max(1, min(page_number(asked), pages))
+    part = slice((page - 1) * ROWS, page * ROWS)
+    rows = _at(text, places[part]) if is_sorted else list(islice(iter_rows(text), part.start, part.stop))
+    how = {"column": column, "descending": descending}
+    return {"rows": rows, "row_count": count, "page": page, "pages": pages, "limit": ROWS, "sorted": how}
+
+
+def _at(text: str, places: Sequence[int]) -> list[list[Any]]:
+    """The rows at these places, in this order."""
+    wanted = set(places)
+    found = {place: row for place, row in enumerate(iter_rows(text)) if place in wanted}
+    return [found[place] for place in places]
+
+
+def _sorting(asked: Mapping[str, str], columns: int) -> int | None:
+    """The column that an address asks to sort by, counted from 0."""
+    try:
+        column = plain_integer(asked.get("sort", ""))
+    except ValueError:
+        return None
+    return column if 0 <= column < columns else None
 
 
 def _difference(before: Execution, after: Execution) -> Any:

@@ -54,7 +54,7 @@ class Site:
         query = self.parts.definitions.get(row_id(query_id, NO_QUERY))
         if query is None:
             raise HTTPException(404, NO_QUERY)
-        return query
+        return self.parts.reasons.mark([query])[0]
 
     def page(self, name: str, context: Mapping[str, Any], status_code: int = 200) -> HTMLResponse:
         """A page, or a part of one, with what all of them need."""
@@ -67,6 +67,7 @@ class Site:
             "dialects": DIALECTS,
             "editor_name": editor_name,
             "disk_problem": self.parts.disk.problem(),
+            "hold": None if self.is_part else self.parts.standstills.hold(),
             **context,
         }
         template = f"scheduled_query/{name}.html.j2"
@@ -108,7 +109,8 @@ def query_fingerprint(query: Query, now: datetime) -> str:
     """Changes when anything that a row or a card shows of its query does."""
     is_waiting = query.next_run_at is not None and query.next_run_at <= now
     ran = (query.last_executed, query.last_status, query.last_duration_ms)
-    return fingerprint(query.id, query.version, query.running, *ran, query.next_run_at, is_waiting)
+    waits = (query.next_run_at, is_waiting, query.waiting_for)
+    return fingerprint(query.id, query.version, query.running, *ran, *waits)
 
 
 def list_fingerprint(queries: Iterable[Query], now: datetime, *more: Any) -> str:

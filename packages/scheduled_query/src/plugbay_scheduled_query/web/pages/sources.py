@@ -6,16 +6,18 @@ from typing import Any
 from fastapi import APIRouter, HTTPException
 from fastapi.responses import Response
 from plugbay import CurrentUser, FlashMessage
-from plugbay.web import Typed, row_id
+from plugbay.web import Typed, plain_integer, row_id
 
 from plugbay_scheduled_query.catalogue import SourceView
-from plugbay_scheduled_query.catalogue.editing import SavedSource, SourceLocked, Tested, UnknownSource
+from plugbay_scheduled_query.catalogue.editing import NotReached, SourceLocked, UnknownSource
 from plugbay_scheduled_query.core.draft import Refused
 from plugbay_scheduled_query.core.errors import SourceProblem
 from plugbay_scheduled_query.repository.sources import SourceInUse
 from plugbay_scheduled_query.web.pages.site import ADMIN, HOME, NO_SOURCE, PREFIX, REFUSED, CurrentSite, Site
 
 SOURCES = f"{PREFIX}/sources"
+PACE = ("pace_s", "max_parallel")
+PROPOSED_PACE = "0"  # who adds a source by hand wants its queries to run when they are due
 CRUMBS = (HOME, ("Data sources", SOURCES))
 
 router = APIRouter(prefix=PREFIX, include_in_schema=False, dependencies=ADMIN)
@@ -25,14 +27,14 @@ router = APIRouter(prefix=PREFIX, include_in_schema=False, dependencies=ADMIN)
 def sources(site: CurrentSite) -> Response:
     """All of them, with how full they are."""
     context = {"views": site.parts.catalogue.views(), "levels": site.parts.capacities.by_source()}
-    context["pauses"] = site.parts.sessions.pauses()
-    return site.page("sources", {**context, "pace": site.parts.capacities.pace(), "topic": "sources"})
+    context |= {"pauses": site.parts.sessions.pauses(), "added": site.asked.get("added", "")}
+    return site.page("sources", {**context, "paces": site.parts.capacities.paces(), "topic": "sources"})
 
 
 @router.get("/sources/add")
 def new(site: CurrentSite) -> Response:
     """An empty form."""
-    return form_page(site, {})
+    return form_page(site, {"pace_s": PROPOSED_PACE})
 
 
 @router.post("/sources/add")
@@ -42,10 +44,11 @@ async def add(site: CurrentSite, typed: Typed, user: CurrentUser) -> Response:
 
 
 def _added(site: Site, typed: Mapping[str, str]) -> Response:
-    saved = site.parts.source_editing.add(from_form(typed))
+    saved = site.parts.source_editing.add(from_form(typed), anyway="anyway" in typed)
     if isinstance(saved, Refused):
-        return form_page(site, typed, status_code=REFUSED, errors=saved.errors)
-    return _after_saving(site, saved, f"The data source “{saved.view.stored.name}” is added.")
+        return form_page(site, typed, refused=saved)
+    site.parts.service.refill()
+    return site.to(f"{SOURCES}?added={saved.view.stored.id}")
 
 
 @router.get("/sources/{source_id}")
@@ -64,12 +67,23 @@ async def save(site: CurrentSite, source_id: str, typed: Typed, user: CurrentUse
 def _stored(site: Site, source_id: str, typed: Mapping[str, str]) -> Response:
     view = found(site, source_id)
     try:
-        saved = site.parts.source_editing.edit(view.stored.id, from_form(typed))
+        saved = site.parts.source_editing.edit(view.stored.id, from_form(typed), anyway="anyway" in typed)
     except (UnknownSource, SourceLocked) as error:
         return site.to(SOURCES, FlashMessage(str(error), "error"))
     if isinstance(saved, Refused):
-        return form_page(site, typed, view, REFUSED, errors=saved.errors)
-    return _after_saving(site, saved, f"The data source “{saved.view.stored.name}” is saved.")
+        return form_page(site, typed, view, saved)
+    site.parts.service.refill()  # another pace counts at once
+    stored = saved.view.stored
+    return site.to(f"{SOURCES}#s-{stored.id}", FlashMessage(f"The data source “{stored.name}” is saved."))
+
+
+@router.get("/sources/{source_id}/delete")
+def ask(site: CurrentSite, source_id: str) -> Response:
+    """The question before it, with the queries that use the source: a page, or part of a dialog."""
+    view = found(site, source_id)
+    users = site.parts.sources.users(view.stored.id)
+    context = {"view": view, "users": users, "is_dialog": site.is_part, "crumbs": CRUMBS, "topic": "sources"}
+    return site.page("source_delete_form" if site.is_part else "source_delete", context)
 
 
 @router.post("/sources/{source_id}/delete")
@@ -92,7 +106,8 @@ async def test(site: CurrentSite, source_id: str, user: CurrentUser) -> Response
 
 def _tested(site: Site, source_id: str) -> Response:
     stored = found(site, source_id).stored
-    return site.to(SOURCES, *test_messages(stored.name, site.parts.source_editing.test(stored.id)))
+    site.parts.source_editing.test(stored.id)
+    return site.to(f"{SOURCES}#s-{stored.id}")
 
 
 @router.post("/sources/{source_id}/resume")
@@ -124,24 +139,36 @@ def form_page(
     site: Site,
     typed: Mapping[str, str],
     view: SourceView | None = None,
-    status_code: int = 200,
-    errors: Mapping[str, str] | None = None,
+    refused: Refused | None = None,
 ) -> Response:
-    """The form of a source, filled in with what was typed."""
-    context = {"typed": typed, "view": view, "errors": errors or {}, "crumbs": CRUMBS, "topic": "sources"}
-    return site.page("source", context, status_code)
+    """The form of a source, filled in with what was typed; what cannot be reached may be stored anyway."""
+    context: dict[str, Any] = {"typed": typed, "view": view, "crumbs": CRUMBS}
+    context |= {"errors": refused.errors if refused else {}}
+    context |= {"is_unreached": isinstance(refused, NotReached), "settings": site.parts.settings()}
+    return site.page("source", {**context, "topic": "sources"}, REFUSED if refused else 200)
 
 
 def from_form(typed: Mapping[str, str]) -> dict[str, Any]:
     """What a form sent, as the API would have sent it."""
     fields: dict[str, Any] = {name: typed[name] for name in ("name", "url") if name in typed}
+    fields |= {name: _number(typed[name].strip()) for name in PACE if name in typed}
     return fields | {"accepts_unguarded": bool(typed.get("accepts_unguarded"))}
 
 
 def stored_form(view: SourceView) -> dict[str, str]:
     """A source as its form shows it; the URL without its secrets."""
     form = {"name": view.stored.name, "url": view.masked_url or ""}
+    pace = {name: getattr(view.stored, name) for name in PACE}
+    form |= {name: str(value) for name, value in pace.items() if value is not None}
     return form | ({"accepts_unguarded": "on"} if view.stored.accepts_unguarded else {})
+
+
+def _number(text: str) -> int | str | None:
+    """A number, nothing, or a text that the check will refuse."""
+    try:
+        return plain_integer(text) if text else None
+    except ValueError:
+        return text
 
 
 def found(site: Site, source_id: str) -> SourceView:
@@ -150,23 +177,3 @@ def found(site: Site, source_id: str) -> SourceView:
     if view is None:
         raise HTTPException(404, NO_SOURCE)
     return view
-
-
-def test_messages(name: str, tested: Tested) -> list[FlashMessage]:
-    """What a test found, in sentences."""
-    if tested.error:
-        return [FlashMessage(f"“{name}” cannot be reached: {tested.error}", "error")]
-    works = FlashMessage(f"“{name}” answers: {tested.server}.")
-    return [works, *_warnings(tested.warnings, tested.statements)]
-
-
-def _after_saving(site: Site, saved: SavedSource, text: str) -> Response:
-    return site.to(SOURCES, FlashMessage(text), *_warnings(saved.warnings, saved.statements))
-
-
-def _warnings(warnings: tuple[str, ...], statements: tuple[str, ...]) -> list[FlashMessage]:
-    if not warnings:
-        return []
-    advice = "\nA better account:\n" + "\n".join(statements) if statements else ""
-    sentences = (text[:1].upper() + text[1:] for text in warnings)
-    return [FlashMessage("\n".join(sentences) + advice, "warning")]
