@@ -8,6 +8,7 @@ from plugbay import BaseModule, Event, Plugbay
 from plugbay_scheduled_query import demo
 from plugbay_scheduled_query.assembly import Assembly, assemble
 from plugbay_scheduled_query.runs.claiming import OWNER
+from plugbay_scheduled_query.runs.cluster import RUN_NOW
 from plugbay_scheduled_query.runs.service import JOB
 from plugbay_scheduled_query.settings import Settings
 from plugbay_scheduled_query.tables import channels, data_sources
@@ -101,7 +102,8 @@ class ScheduledQueryPlugin(BaseModule):
             self._follow_settings()
         finally:  # a source that cannot be adopted now must not keep the others from being asked
             self._assembly.enter_engine()
-            worker.describe(OWNER, JOB, self._assembly.subjects_of)
+            for name in (JOB, RUN_NOW):
+                worker.describe(OWNER, name, self._assembly.subjects_of)
         if self._host.config.samples:
             demo.make_once(self.parts)
 
