@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from plugbay_scheduled_query.assembly import ASIDES
 from plugbay_scheduled_query.tables import queries, runs
 from service_world import FOREVER, until
 
@@ -87,9 +86,9 @@ def test_switching_it_on_and_off_leaves_no_thread_and_no_file_behind(service, ow
 def test_other_settings_count_at_once(service):
     query = service.create(cron_schedule="0 20 * * *")["id"]
     assert service.parts.definitions.get(query).next_run_at.hour == 20
-    before = service.parts.executor._pool._most
+    claiming = service.parts.service._claiming
     with service.settings(interval=0, max_parallel=3, timezone="Europe/Berlin"):
-        assert 3 + ASIDES < service.parts.executor._pool._most < before
+        assert claiming.places().total == 3
         assert service.parts.definitions.get(query).next_run_at.hour == 19
     assert service.parts.definitions.get(query).next_run_at.hour == 20
 
