@@ -51,7 +51,7 @@ def test_from_the_login_to_a_run_and_a_setting_by_keyboard(
     tab_to(page, "url")
     keys.type(f"sqlite:///{tmp_path / 'shop.db'}")
     keys.press("Enter")
-    expect(message(page, "The data source “keyed” is added.")).to_be_visible()
+    expect(page.get_by_text("“keyed” is connected.")).to_be_visible()
 
     page.goto("/scheduled_query/")
     keys.press("n")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from own_thread import in_own_thread
 from plugbay import SystemClock, opened_host
 from plugbay.cli import root
 from plugbay_scheduled_query.core.draft import Draft
@@ -47,7 +48,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(folder: Path, *args: str) -> Result:
-    return CliRunner().invoke(root, ["queries", "run", *args, "--data-dir", str(folder)])
+    return in_own_thread(CliRunner().invoke, root, ["queries", "run", *args, "--data-dir", str(folder)])
 
 
 def test_the_result_is_printed_as_a_table(folder: Path):

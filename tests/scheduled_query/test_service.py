@@ -347,6 +347,7 @@ def test_what_waits_when_the_service_stops_is_given_back_unspoilt(world, add_que
     clock.advance(60)
     here.service.tick()
     here.wait_until_begun()
+    until(lambda: second.id in here.service.waiting_queries())  # it was in a slice, and is called back
     _, joined = here.service.begin_now(second.id, "ada")
     here.stop(grace_s=0)
     assert joined.result(0) is None

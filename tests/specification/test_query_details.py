@@ -19,7 +19,7 @@ FIELDS = [
 ]
 ADDED = {  # beyond the specified ones, and documented in docs/api.md
     *("render_type", "data_source", "timezone", "timeout", "description", "tags", "chart", "next_run_at"),
-    "running",
+    *("running", "waiting_for"),
     *("last_status", "last_error", "last_duration_ms", "last_result_key", "last_result"),
     *("version", "created_by", "updated_by", "updated_at", "metrics", "metric_problem"),
 }

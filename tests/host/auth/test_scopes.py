@@ -14,7 +14,7 @@ from plugbay import Plugbay, open_to_viewers, require_role, runs
 from plugbay.auth import add_user, create_token
 from plugbay.auth.local import LocalAuthManager
 from plugbay.auth.roles import ROLES, SCOPES
-from plugbay.cli.commands import token_create
+from plugbay.cli.accounts import token_create
 from plugbay.errors import DaysRefused, UnknownScope
 from plugbay.store import Store, open_store
 from plugbay.store.tables import api_tokens
