@@ -22,6 +22,7 @@ QUERIES = {
     "Broken": "SELECT * FROM nowhere",
     "Twice": "SELECT 1",
 }
+EXACT = "SELECT 0.1 + 0.2 AS n, '1.10' AS t, char(27) || ']0;' AS c"
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         source = SourceRepository(host.store, host.secrets, SystemClock()).add(
             Source("shop", f"sqlite:///{home / 'shop.db'}"), "sqlite"
         )
-        for name, sql in [*QUERIES.items(), ("Twice", "SELECT 2")]:
+        for name, sql in [*QUERIES.items(), ("Twice", "SELECT 2"), ("Exact", EXACT)]:
             draft = Draft(name=name, query=sql, cron_schedule="* * * * *", data_source="shop")
             definitions.create(draft, source.id, "ada", "UTC")
     return home / "data"
@@ -99,3 +100,9 @@ def test_a_name_that_leads_nowhere_is_told(folder: Path, name: str, sentence: st
     done = run(folder, name)
     assert sentence in done.stderr
     assert done.exit_code == 1
+
+
+def test_numbers_are_as_they_were_and_nothing_reaches_the_terminal_but_text(folder: Path):
+    [head, line] = run(folder, "Exact").stdout.splitlines()
+    assert head.split() == ["n", "t", "c"]
+    assert line.split() == ["0.30000000000000004", "1.10", "\N{REPLACEMENT CHARACTER}]0;"]

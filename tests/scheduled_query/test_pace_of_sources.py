@@ -1,5 +1,6 @@
 """Each source has its own pace: what waits in one keeps nobody waiting in another."""
 
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -146,11 +147,43 @@ UNPACED, PACED = Pace(0, 4), Pace(30, 4)
         (UNPACED, {}, Places(4, 4, {})),
         (UNPACED, {1: (None, None)}, Places(4, 4, {})),
         (UNPACED, {1: (None, 2)}, Places(6, 4, {1: 2})),
-        (UNPACED, {1: (60, None)}, Places(6, 4, {1: 6})),
-        (PACED, {1: (None, None), 2: (5, None)}, Places(6, 6, {})),
-        (PACED, {1: (0, None)}, Places(6, 6, {1: 4})),
-        (PACED, {1: (0, 9)}, Places(6, 6, {1: 9})),
+        (UNPACED, {1: (60, None)}, Places(5, 4, {1: 1})),
+        (PACED, {1: (None, None), 2: (5, None)}, Places(6, 6, {}, is_paced=True)),
+        (PACED, {1: (0, None)}, Places(6, 6, {1: 4}, is_paced=True)),
+        (PACED, {1: (0, 9)}, Places(6, 6, {1: 9}, is_paced=True)),
     ],
 )
 def test_who_has_a_number_of_its_own_has_places_of_its_own(usual, own, expected):
     assert places(8, usual, own) == expected
+
+
+def test_what_is_due_again_while_it_runs_takes_nobodys_place(claims, add_query, add_source, make_due):
+    hanging, quick = add_source("hanging", pace_s=0), add_source("quick", pace_s=0)
+    stuck = [add_query(f"hanging {n}", source=hanging) for n in range(3)]
+    for query in stuck:
+        make_due(query, 60)
+    assert len(claims.claim_batch(10, "UTC")) == 3
+    for query in stuck:
+        make_due(query, 30)
+    make_due(add_query("quick", source=quick), 10)
+    assert names(claims.claim_batch(3, "UTC", {hanging: 3, quick: 3}, {hanging: 3}, only_these=True)) == [
+        "quick"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pace_s", "interval_s", "taken"), [(60, 0, 0), (None, 30, 0), (0, 30, 1), (None, 0, 1)]
+)
+def test_a_batch_takes_nothing_of_a_source_that_has_a_pace_by_now(
+    claims, add_query, add_source, make_due, pace_s, interval_s, taken
+):
+    source = add_source("other", pace_s=pace_s)
+    make_due(add_query("one", source=source), 10)
+    assert len(claims.claim_batch(10, "UTC", {source: 8}, interval_s=interval_s)) == taken
+
+
+@pytest.mark.parametrize("usual", [Pace(30, 8), Pace(0, 8)])
+def test_a_source_with_a_pace_has_one_place_whatever_was_claimed_before(usual: Pace):
+    found = places(20, usual, {1: (3600, None)})
+    assert found.is_one_left(1, Counter(), is_alone=True)
+    assert not found.is_one_left(1, Counter({1: 1}), is_alone=True)

@@ -235,3 +235,11 @@ def test_the_page_reads_a_time_in_the_zone_of_its_reader(service):
     params = {"why": began.strftime("%Y-%m-%dT%H:%M"), "zone": "Asia/Tokyo"}
     page = read(service.viewer.get(f"{PAGES}/query/{query['id']}", params=params).text)
     assert "Ran. It ran at" in page.first("p", id="why-answer").text
+
+
+@pytest.mark.parametrize(
+    ("at", "reason"), [("9999-12-31 23:59:30", "future"), ("0001-01-01 00:00:00", "not_there_yet")]
+)
+def test_the_ends_of_the_calendar_have_an_answer(service, at: str, reason: str):
+    query = service.create(data_source="shop")
+    assert why(service, query, at)["reason"] == reason

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from plugbay.errors import StoreUnavailable
 from plugbay_scheduled_query.tables import queries, runs
 from service_world import FOREVER, until
 
@@ -102,3 +103,19 @@ def test_hosts_of_one_process_share_their_handlers_but_not_their_queries(service
             assert asked.viewer.get(f"/api/scheduled-queries/{mine['id']}").json()["name"] == name
             assert name in asked.viewer.get(f"/scheduled_query/query/{mine['id']}").text
     assert service.viewer.get("/api/scheduled-queries").json()["pagination"]["total_count"] == 1
+
+
+def test_a_store_that_is_away_keeps_it_from_neither_starting_nor_ending(service, own_threads, monkeypatch):
+    def away(*args: object, **options: object) -> None:
+        raise StoreUnavailable(where="there", reason="away")
+
+    for name in ("note_alive", "note_stop"):
+        monkeypatch.setattr(f"plugbay_scheduled_query.repository.standstills.Standstills.{name}", away)
+    switch(service, False)
+    assert own_threads() == []
+    switch(service, True)
+    query = service.create()["id"]
+    with service.settings(interval=0):
+        make_due(service, query)
+        service.host.modules.get("scheduled_query").module._assembly.cycle()
+        until(lambda: history(service, query))

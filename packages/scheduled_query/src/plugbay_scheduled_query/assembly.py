@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plugbay import Plugbay
+from plugbay import Plugbay, PlugbayError
 from sqlalchemy.exc import SQLAlchemyError
 
 from plugbay_scheduled_query.alerts.backtest import Backtest
@@ -68,6 +68,7 @@ RECOVER_S = 15  # a node that is silent for 30 s is dead: what it had is seen to
 BEHIND = -10  # the priority of messages: after every run
 ASIDES = TRIES.at_once + LOOKS.at_once  # runners for what people look at, beside those of runs
 SENDING_GRACE_S = 2.0  # that a message on its way gets when the server stops
+AWAY = (PlugbayError, SQLAlchemyError)  # what a store that is away raises
 PURGE_STEPS = 20  # of what deleted queries left behind and of surplus history, per minute
 
 
@@ -88,7 +89,7 @@ class Assembly:
     def enter_engine(self) -> None:
         """Says what the engine shall call, and when."""
         service = self.parts.service
-        with contextlib.suppress(SQLAlchemyError):  # a store that is away is found out by the first tick
+        with contextlib.suppress(*AWAY):  # which is found out by the first tick
             self.parts.standstills.note_alive(is_start=True)
         if isinstance(service, ClusterService):
             self._enter_cluster(service)
@@ -135,7 +136,8 @@ class Assembly:
         """The task that the specification names: starts what is due, then tidies up a little."""
         self.retiming.mend_after_set_back(self.parts.settings().timezone)
         self.parts.sessions.revisit()
-        self.parts.standstills.note_alive()
+        with contextlib.suppress(*AWAY):
+            self.parts.standstills.note_alive()
         self.parts.service.tick()
         for _ in range(PURGE_STEPS):
             if not self._tidy():
@@ -170,7 +172,7 @@ class Assembly:
     def close(self, grace_s: float) -> None:
         """Ends everything that was started; what is not recorded is recovered at the next start."""
         self.parts.sessions.close()
-        with contextlib.suppress(SQLAlchemyError):  # the store may be away
+        with contextlib.suppress(*AWAY):
             self.parts.standstills.note_stop()
         self.parts.service.retire()
         self.engine.remove_owner(OWNER, grace_s)
@@ -289,7 +291,7 @@ def assemble(host: Plugbay, engine: Any, settings: Callable[[], Settings]) -> As
             settings,
             reports,
             notifications,
-            lambda: slots_of(engine, settings(), catalogue.all()),
+            slots,
             disk,
         ),
         alert_metrics=AlertMetrics(store, alert_parts.states, lambda: alert_parts.delivery.counts),

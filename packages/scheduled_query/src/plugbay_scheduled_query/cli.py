@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 BY = "command line"  # who makes what is imported
 MAX_COUNT = 1000  # times of a schedule
+MOST_DIGITS = 10  # of an id
 
 
 def _read_cron(ctx: click.Context, param: click.Parameter, value: str) -> Schedule:
@@ -230,8 +231,8 @@ def run(name: str, as_json: bool, data_dir: Path | None) -> None:
 
 def _find(definitions: "Definitions", name: str) -> int:
     found = [query.id for query in definitions.all() if query.name == name]
-    if not found and name.isdecimal():
-        found = list(definitions.get_many([int(name[:9])]))
+    if not found and name.isdecimal() and len(name) < MOST_DIGITS:
+        found = list(definitions.get_many([int(name)]))
     if len(found) != 1:
         several = f"several queries are called {name}: {', '.join(map(str, found))}; give the number of one"
         raise click.ClickException(several if found else f"there is no query called {name}")
@@ -242,7 +243,7 @@ def _as_text(execution: "Execution") -> str:
     """The result as a table for people, one row a line."""
     if execution.result is None:
         return ""
-    rows = [list(execution.result_key), *json.loads(execution.result)]
+    rows = [list(execution.result_key), *json.loads(execution.result, parse_float=str, parse_int=str)]
     cells = [[_cell(value) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
@@ -252,7 +253,8 @@ def _as_text(execution: "Execution") -> str:
 
 def _cell(value: Any) -> str:
     text = value if isinstance(value, str) else "NULL" if value is None else json.dumps(value)
-    return " ".join(text.split()) if "\n" in text else text
+    text = " ".join(text.split()) if "\n" in text else text
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def _read(file: IO[str]) -> Any:

@@ -29,7 +29,8 @@ def run_once(host: Plugbay, settings: Settings, query_id: int, by: str) -> Execu
         assembly.notifications.send_waiting()
         return ran.execution if ran else None
     except KeyboardInterrupt:
-        service.cancel(query_id, by)
+        if engine.is_at_work:  # else it is another process's run, which somebody there may wait for
+            service.cancel(query_id, by)
         raise
     finally:
         engine.wait(GRACE_S)
@@ -75,6 +76,10 @@ class OneJobAtATime:
 
     def at(self, **options: Any) -> None:
         """Nothing is to happen later."""
+
+    @property
+    def is_at_work(self) -> bool:
+        return bool(self._threads)
 
     def wait(self, grace_s: float) -> None:
         for thread in self._threads:

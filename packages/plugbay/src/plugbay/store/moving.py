@@ -1,7 +1,7 @@
 """Moving a store: from SQLite to PostgreSQL and back, table by table, in steps that can be repeated."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +13,8 @@ from plugbay.store import Store
 from plugbay.store.tables import UTCDateTime, new_metadata
 
 STEP = 5_000  # rows that are copied in one transaction, and lost to nobody if it is cut off
+STEP_BYTES = 32_000_000  # of their values, if that is less: a result may have many megabytes
+FETCHED = 100  # rows that a server hands over at a time
 VERSIONS = "alembic_version_"  # the tables in which migrations note how far they are
 
 Told = Callable[[str, int, int], None]
@@ -129,8 +131,10 @@ class Move:
         if done:
             select = select.where(sa.tuple_(*_key_of(table, self._source)) > self._last_key(table))
         with self._source.connect() as connection:
-            step = select.limit(STEP) if table.primary_key else select
-            return connection.execute(step).all()
+            if not table.primary_key:
+                return connection.execute(select).all()
+            rows = connection.execution_options(yield_per=FETCHED).execute(select.limit(STEP))
+            return list(_up_to(STEP_BYTES, rows))
 
     def _last_key(self, table: sa.Table) -> Any:
         key = _key_of(table, self._target)
@@ -173,6 +177,15 @@ class Move:
             return connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
 
 
+def _up_to(size: int, rows: Iterable[sa.Row[Any]]) -> Iterator[sa.Row[Any]]:
+    """Rows until their values are so large, and one at the least."""
+    for row in rows:
+        yield row
+        size -= sum(len(value) for value in row if isinstance(value, str | bytes))
+        if size <= 0:
+            return
+
+
 def _read_alike(table: sa.Table) -> None:
     """Moments are the same values on both sides, however each of them writes them down."""
     for column in table.columns:
@@ -208,7 +221,7 @@ def _checksum(store: Store, table: sa.Table) -> tuple[int, str]:
 def _row_texts(store: Store, table: sa.Table) -> Iterator[bytes]:
     select = sa.select(table).order_by(*_key_of(table, store))
     with store.connect() as connection:
-        rows = connection.execution_options(yield_per=STEP).execute(select)
+        rows = connection.execution_options(yield_per=FETCHED).execute(select)
         texts = (repr(tuple(row)).encode(errors="surrogatepass") for row in rows)
         yield from texts if table.primary_key else sorted(texts)
 

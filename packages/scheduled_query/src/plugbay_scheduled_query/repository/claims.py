@@ -43,6 +43,13 @@ _DUE = (
     .with_for_update(skip_locked=True, of=queries)
 )
 _DUE_IN_SOURCE = _DUE.where(queries.c.source_id == sa.bindparam("source"))
+# asked by the claim itself: between a look and a claim a minute may turn, or an admin give a source a pace
+_NO_PACE = sa.exists().where(
+    data_sources.c.id == queries.c.source_id,
+    sa.func.coalesce(data_sources.c.pace_s, sa.bindparam("interval")) == 0,
+)
+_DUE_UNPACED = _DUE.where(_NO_PACE)
+_DUE_UNPACED_IN_SOURCE = _DUE_IN_SOURCE.where(_NO_PACE)
 _HAS_DUE = sa.exists().where(
     queries.c.source_id == lanes.c.source_id, queries.c.next_run_at <= sa.bindparam("now")
 ) & ~is_paused(lanes.c.source_id)
@@ -56,6 +63,7 @@ _FREE_LANES = _WITH_DUE.where(lanes.c.run_id.is_(None), _IS_PACED)
 _DUE_TIMES = (
     sa.select(queries.c.next_run_at, queries.c.source_id)
     .where(queries.c.source_id == sa.bindparam("source"), queries.c.next_run_at <= sa.bindparam("now"))
+    .where(_NO_LIVE_RUN, _NEVER_CLAIMED)
     .order_by(queries.c.next_run_at)
     .limit(sa.bindparam("most"))
 )
@@ -174,19 +182,22 @@ class Claims:
         least: Mapping[int, int] = NOTHING,
         held: Mapping[int, int] = NOTHING,
         only_these: bool = False,
+        interval_s: int = 0,
     ) -> list[Run]:
-        """Up to `most` runs; and of each source until so many are held of it as `least` says.
+        """Up to `most` runs of sources without a pace; of each until so many are held as `least` says.
 
-        With `only_these` nothing is taken of other sources than those of `least`: they have a pace.
+        With `only_these` no other sources than those of `least` are looked at, since what waits in others
+        may be much. A source without a pace of its own goes by `interval_s`.
         """
         with self._store.begin() as connection:
             now = store_now(connection, self._clock)
+            wanted: dict[str, Any] = {"now": now, "interval": interval_s}
             if only_these:
-                due = self._oldest(connection, now, max(most, 0), least)
+                due = self._oldest(connection, wanted, max(most, 0), least)
             else:
-                due = list(connection.execute(_DUE, {"now": now, "most": max(most, 0)}).all())
-            if len(due) >= most:  # else that was all
-                due += self._left_out(connection, now, due, least, held)
+                due = list(connection.execute(_DUE_UNPACED, wanted | {"most": max(most, 0)}).all())
+            if only_these or len(due) >= most:  # else that was all
+                due += self._left_out(connection, wanted, due, least, held)
             return self._take(connection, due, now, timezone)
 
     def held(self) -> Counter[int]:
@@ -235,23 +246,23 @@ class Claims:
             return run, None
 
     def _oldest(
-        self, connection: sa.Connection, now: datetime, most: int, sources: Iterable[int]
+        self, connection: sa.Connection, wanted: dict[str, Any], most: int, sources: Iterable[int]
     ) -> list[Row]:
         """The oldest that are due in these sources: each is read by its index, whatever waits in others."""
         times: list[tuple[datetime, int]] = []
         for source in sources:
-            wanted = {"now": now, "most": most, "source": source}
-            times += [(row.next_run_at, source) for row in connection.execute(_DUE_TIMES, wanted)]
+            of_it = {"now": wanted["now"], "most": most, "source": source}
+            times += [(row.next_run_at, source) for row in connection.execute(_DUE_TIMES, of_it)]
         due: list[Row] = []
         for source, count in Counter(source for _, source in sorted(times)[:most]).items():
-            wanted = {"now": now, "most": count, "source": source}
-            due += connection.execute(_DUE_IN_SOURCE, wanted).all()
+            of_it = wanted | {"most": count, "source": source}
+            due += connection.execute(_DUE_UNPACED_IN_SOURCE, of_it).all()
         return sorted(due, key=lambda row: (row.next_run_at, row.query_id))
 
     def _left_out(
         self,
         connection: sa.Connection,
-        now: datetime,
+        wanted: dict[str, Any],
         due: Sequence[Row],
         least: Mapping[int, int],
         held: Mapping[int, int],
@@ -262,8 +273,8 @@ class Claims:
         found: list[Row] = []
         for source, count in least.items():
             if taken[source] < count:
-                wanted = {"now": now, "most": count, "source": source}
-                rows = connection.execute(_DUE_IN_SOURCE, wanted).all()
+                of_it = wanted | {"most": count, "source": source}
+                rows = connection.execute(_DUE_UNPACED_IN_SOURCE, of_it).all()
                 found += [row for row in rows if row.query_id not in chosen][: count - taken[source]]
         return found
 

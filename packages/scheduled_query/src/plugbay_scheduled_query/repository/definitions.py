@@ -22,7 +22,7 @@ from plugbay_scheduled_query.repository.metric_names import SeriesTaken, clash_w
 from plugbay_scheduled_query.repository.rows import query_of, touch
 from plugbay_scheduled_query.repository.series import keep_series
 from plugbay_scheduled_query.repository.versions import keep_version
-from plugbay_scheduled_query.tables import data_sources, queries, results, runs, states, switches
+from plugbay_scheduled_query.tables import alerts, data_sources, queries, results, runs, states, switches
 
 Sort = Literal["name", "last_executed", "next_run_at", "last_duration_ms", "last_status", "data_source", "id"]
 Filter = Literal["all", "enabled", "disabled", "failing", "running"]
@@ -197,6 +197,7 @@ class Definitions:
         """
         stored = []
         with _series_by_name(), self._store.begin() as connection:
+            _hold_all(connection, [before.id for before, _, _ in edits])
             for before, draft, source_id in edits:
                 query = self._update(connection, before.id, draft, source_id, by, timezone, before.version)
                 if query is None:
@@ -212,6 +213,7 @@ class Definitions:
         """The same for several, all or none of those that there are; their ids."""
         ended: list[AlertEvent] = []
         with self._store.begin() as connection:
+            _hold_all(connection, query_ids)
             deleted = [one for one in query_ids if self._delete(connection, one, ended)]
         self._tell(ended)
         return deleted
@@ -322,6 +324,15 @@ def _series_by_name() -> Iterator[None]:
         yield
     except sa.exc.IntegrityError:
         raise SeriesTaken("another query already publishes this metric with the same labels") from None
+
+
+def _hold_all(connection: sa.Connection, query_ids: Sequence[int]) -> None:
+    """Locks all that is to be changed of many queries, as others do: by id, alerts after what they are of."""
+    if connection.dialect.name != "sqlite" and len(query_ids) > 1:
+        for column in (queries.c.id, states.c.query_id, alerts.c.query_id):
+            key = alerts.c.id if column.table is alerts else column
+            held = sa.select(key).where(column.in_(query_ids)).order_by(key)
+            connection.execute(held.with_for_update()).all()
 
 
 def _hold_source(connection: sa.Connection, source_id: int) -> None:

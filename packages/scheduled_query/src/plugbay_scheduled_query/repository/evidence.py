@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,6 +16,8 @@ from plugbay_scheduled_query.core.why import MINUTE, LiveRun, Switch
 from plugbay_scheduled_query.repository.rows import execution_of, store_now
 from plugbay_scheduled_query.repository.standstills import standstill_of
 from plugbay_scheduled_query.tables import data_sources, history, lanes, queries, runs, standstills, switches
+
+LAST_MINUTE = datetime.max.replace(tzinfo=UTC) - 2 * MINUTE  # of the calendar
 
 _OF_QUERY = history.c.query_id == sa.bindparam("query")
 _SLOT: sa.BindParameter[datetime] = sa.bindparam("slot")
@@ -93,14 +95,15 @@ class Evidence:
 
     def around(self, query_id: int, slot: datetime) -> Found:
         """All about the minute that begins then."""
-        key = {"query": query_id, "slot": slot, "end": slot + MINUTE}
+        end = min(slot, LAST_MINUTE) + MINUTE
+        key = {"query": query_id, "slot": slot, "end": end}
         with self._store.connect() as connection:
             due_then, begun_then, before = (
                 _execution(connection, select, key) for select in (_DUE_THEN, _BEGUN_THEN, _BEFORE)
             )
             earlier = before and _execution(connection, _BEFORE, key | {"slot": before.due_at})
             run = connection.execute(_RUN, key).first()
-            ends = [one.executed_at for one in (due_then, before) if one] + [slot + MINUTE]
+            ends = [one.executed_at for one in (due_then, before) if one] + [end]
             times = {"query": query_id, "since": slot - _reach(before, slot), "until": max(ends)}
             return Found(
                 now=store_now(connection, self._clock),

@@ -46,7 +46,7 @@ _LIVE = (
     .join(states, states.c.query_id == runs.c.query_id)
     .join(queries, queries.c.id == runs.c.query_id)
     .where(among(runs.c.id))
-    .order_by(runs.c.id)
+    .order_by(states.c.query_id)  # in the order of who changes many queries at once
     .with_for_update(of=(runs, states))
 )
 _INSERT_RESULTS = Bulk(sa.insert(results))

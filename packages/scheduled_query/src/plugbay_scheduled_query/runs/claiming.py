@@ -229,7 +229,10 @@ class Claiming:
         room = self._most_claimed() - held.total()
         if room <= 0 and all(held[source] >= count for source, count in least.items()):
             return []
-        return self._claims.claim_batch(room, self._settings().timezone, least, held, only_these)
+        settings = self._settings()
+        return self._claims.claim_batch(
+            room, settings.timezone, least, held, only_these, interval_s=settings.interval
+        )
 
     def _most_claimed(self) -> int:
         """About what this node does in a second: slow runs are left to whoever has a slot for them."""

@@ -19,6 +19,7 @@ class Places:
     total: int
     shared: int
     own: Mapping[int, int] = field(default_factory=dict)
+    is_paced: bool = False  # those that share: then each has one
 
     def is_one_left(self, source: int, inside: Counter[int], is_alone: bool) -> bool:
         """Whether a slice of this source may join those inside.
@@ -30,7 +31,8 @@ class Places:
         if source in self.own:
             return inside[source] < min(self.own[source], max(1, self.total - spare))
         sharing = sum(count for other, count in inside.items() if other not in self.own)
-        return sharing < self.shared and inside[source] < max(1, self.shared - spare)
+        each = 1 if self.is_paced else max(1, self.shared - spare)
+        return sharing < self.shared and inside[source] < each
 
 
 NO_PLACES = Places(0, 0)
@@ -40,11 +42,11 @@ def places(workers: int, usual: Pace, own: Mapping[int, Own]) -> Places:
     """Those of the schedule: who has a number of their own has places of their own, while workers last."""
     most, shared = workers_of_schedule(workers), most_at_once(workers, usual)
     apart = {
-        source: most if pace.is_paced else pace.max_parallel
+        source: 1 if pace.is_paced else pace.max_parallel
         for source, given in own.items()
         if (pace := usual.with_own(*given)) and (given[1] is not None or pace.is_paced != usual.is_paced)
     }
-    return Places(min(most, shared + sum(apart.values())), shared, apart)
+    return Places(min(most, shared + sum(apart.values())), shared, apart, usual.is_paced)
 
 
 def places_by_hand(workers: int) -> Places:
