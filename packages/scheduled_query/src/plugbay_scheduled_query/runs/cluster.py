@@ -289,7 +289,7 @@ class SharedClaiming(Claiming):
 
     def follow(self, sources: Mapping[int, Own]) -> None:
         """What sources say of their pace, also of those of which nothing was due here yet."""
-        self._own |= sources
+        self._own = dict(sources)
 
 
 def _payload(runs: Sequence[Run]) -> dict[str, Any]:
