@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from fastapi import FastAPI
@@ -87,3 +89,8 @@ def test_one_sample_is_watched_without_a_channel(tmp_path: Path):
         found = parts.alerts.alerts.get(alert.id)
         assert found
         assert found.state in ("ok", "firing")
+
+
+def test_a_first_time_is_one_on_either_store(store, clock):
+    parts: Any = SimpleNamespace(host=SimpleNamespace(store=store), clock=clock)
+    assert [samples._is_first_time(parts), samples._is_first_time(parts)] == [True, False]

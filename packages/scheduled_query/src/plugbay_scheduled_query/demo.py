@@ -157,8 +157,9 @@ def _make_board(parts: Parts, made: Mapping[str, int]) -> None:
 def _is_first_time(parts: Parts) -> bool:
     store = parts.host.store
     mark = store.insert(marks).values(name=MARK, at=parts.clock.now())
+    mark = mark.on_conflict_do_nothing(index_elements=["name"])
     with store.begin() as connection:
-        return connection.execute(mark.on_conflict_do_nothing(index_elements=["name"])).rowcount > 0
+        return connection.scalar(mark.returning(marks.c.name)) is not None
 
 
 def write_database(folder: Path) -> Path:
