@@ -1,6 +1,8 @@
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
+from plugbay_scheduled_query import tables
 from plugbay_scheduled_query.core.draft import draft_of
 from plugbay_scheduled_query.core.model import MetricConfig
 from plugbay_scheduled_query.repository.definitions import Listing, VersionConflict
@@ -142,3 +144,15 @@ def test_all_are_read_in_steps(zoo, definitions, monkeypatch):
     monkeypatch.setattr("plugbay_scheduled_query.repository.definitions.EXPORT_STEP", 2)
     assert [query.name for query in definitions.all()] == ["Alpha", "beta", "Gamma"]
     assert [query.tags for query in definitions.all()][-1] == ("night", "day")
+
+
+def test_of_who_switched_a_query_only_the_latest_are_kept(store, definitions, add_query, source_id):
+    query = add_query()
+    draft = draft_of(query)
+    for n in range(1, 206):
+        edited = replace(draft, enabled=n % 2 == 0)
+        assert definitions.update(query.id, edited, source_id, f"user {n}", "UTC", None)
+    select = sa.select(tables.switches.c.by).where(tables.switches.c.query_id == query.id)
+    with store.connect() as connection:
+        kept = connection.scalars(select.order_by(tables.switches.c.id)).all()
+    assert (len(kept), kept[0], kept[-1]) == (200, "user 6", "user 205")

@@ -24,6 +24,8 @@ from plugbay_scheduled_query.repository.series import keep_series
 from plugbay_scheduled_query.repository.versions import keep_version
 from plugbay_scheduled_query.tables import alerts, data_sources, queries, results, runs, states, switches
 
+SWITCHES_KEPT = 200  # of a query: as many as versions
+
 Sort = Literal["name", "last_executed", "next_run_at", "last_duration_ms", "last_status", "data_source", "id"]
 Filter = Literal["all", "enabled", "disabled", "failing", "running"]
 
@@ -80,6 +82,17 @@ _INSERT_ONE = sa.insert(queries).returning(queries.c.id)
 _INSERT_MANY = sa.insert(queries).returning(queries.c.id, queries.c.name, sort_by_parameter_order=True)
 _INSERT_STATE = sa.insert(states)
 _NOTE_SWITCH = sa.insert(switches)
+_OLDEST_SWITCH = (  # that is kept
+    sa.select(switches.c.id)
+    .where(switches.c.query_id == sa.bindparam("query_id"))
+    .order_by(switches.c.id.desc())
+    .offset(SWITCHES_KEPT - 1)
+    .limit(1)
+    .scalar_subquery()
+)
+_FORGET_SWITCHES = sa.delete(switches).where(
+    switches.c.query_id == sa.bindparam("query_id"), switches.c.id < _OLDEST_SWITCH
+)
 _ONE_HELD = _ONE.with_for_update(of=queries)
 _UPDATE = sa.update(queries).where(queries.c.id == sa.bindparam("b_id"))
 _HOLD_SOURCE = (
@@ -313,6 +326,7 @@ class Definitions:
         if draft.enabled != current.enabled:
             note = {"query_id": current.id, "at": now, "enabled": draft.enabled, "by": by}
             connection.execute(_NOTE_SWITCH, note)
+            connection.execute(_FORGET_SWITCHES, {"query_id": current.id})
         if draft.enabled and not current.enabled:
             wake_alerts(connection, current.id, now)
 
