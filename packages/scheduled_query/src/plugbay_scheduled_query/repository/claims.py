@@ -44,9 +44,9 @@ _DUE = (
 )
 _DUE_IN_SOURCE = _DUE.where(queries.c.source_id == sa.bindparam("source"))
 # asked by the claim itself: between a look and a claim a minute may turn, or an admin give a source a pace
-_NO_PACE = sa.exists().where(
+_NO_PACE = ~sa.exists().where(
     data_sources.c.id == queries.c.source_id,
-    sa.func.coalesce(data_sources.c.pace_s, sa.bindparam("interval")) == 0,
+    sa.func.coalesce(data_sources.c.pace_s, sa.bindparam("interval")) > 0,
 )
 _DUE_UNPACED = _DUE.where(_NO_PACE)
 _DUE_UNPACED_IN_SOURCE = _DUE_IN_SOURCE.where(_NO_PACE)
