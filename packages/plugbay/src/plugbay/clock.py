@@ -41,10 +41,10 @@ class StoreClock:
     def __init__(self, ask: Callable[[], datetime], own: Clock | None = None) -> None:
         self._ask = ask
         self._own = own or SystemClock()
-        self._read_at, self._then = self._read()[1:]
+        self._known = self._read()[1:]  # one value, so that nobody sees half of a new one
 
     def now(self) -> datetime:
-        read_at, then = self._read_at, self._then
+        read_at, then = self._known
         return then + timedelta(seconds=self._own.monotonic() - read_at)
 
     def monotonic(self) -> float:
@@ -52,12 +52,13 @@ class StoreClock:
 
     def follow(self) -> None:
         """Looks at the database's clock again, if that was some time ago; raises what asking it raises."""
-        if self._own.monotonic() - self._read_at < READ_EVERY_S:
+        known_at, _ = self._known
+        if self._own.monotonic() - known_at < READ_EVERY_S:
             return
         took_s, read_at, then = self._read()
         # an answer that took long says little, but a clock that has not been set for long says less
-        if took_s <= SLOW_S or read_at - self._read_at >= 6 * READ_EVERY_S:
-            self._read_at, self._then = read_at, then
+        if took_s <= SLOW_S or read_at - known_at >= 6 * READ_EVERY_S:
+            self._known = read_at, then
 
     def _read(self) -> tuple[float, float, datetime]:
         """How long the answer took, and what time it was at which moment of our own."""
